@@ -1,0 +1,1 @@
+"""What is allowed: the rules protocol, chance, and one package for each game. Pure: no IO, no clock, no randomness."""

@@ -1,0 +1,1 @@
+"""Who may ask: the REST API, live streams, accounts, workers and the command line."""
