@@ -33,7 +33,7 @@ def event_hash(data: bytes) -> bytes:
 class Event(msgspec.Struct, frozen=True):
     """One event. ``data`` are the stored bytes, and the truth; the other fields are read from them.
 
-    ``seat`` is None where the server acted; ``t_ms`` is the server's clock in milliseconds since 1970, never decreasing.
+    ``seat`` is None where the server acted; ``t_ms`` is the server's clock, milliseconds since 1970, never decreasing.
     """
 
     game_id: bytes
