@@ -8,6 +8,7 @@ ascending order of their UTF-8 bytes; every head in its shortest form; no float,
 from typing import Any
 
 import msgpack
+import msgspec
 
 EVENT_LIMIT = 65_535
 """Most bytes of one event: the entry limit of C2SP tlog-tiles."""
@@ -15,7 +16,8 @@ STATE_LIMIT = 1_048_576
 """Most bytes of one canonical state."""
 MAX_DEPTH = 16
 
-_INT_MIN, _INT_END = -(2**63), 2**64
+_SCALARS = frozenset((int, str, bytes, bool, type(None)))
+_sorted = msgspec.msgpack.Encoder(order="sorted").encode  # by UTF-8 bytes, heads in shortest form
 
 
 class NotCanonical(ValueError):
@@ -27,10 +29,12 @@ def encode(value: Any, limit: int = EVENT_LIMIT) -> bytes:
 
     :raises NotCanonical: a type, key, depth or size outside MP-C1.
     """
-    data: bytes = msgpack.packb(_sorted(value, 1), use_bin_type=True)
-    if len(data) > limit:
-        raise NotCanonical(f"{len(data)} bytes, at most {limit} are allowed")
-    return data
+    _check(value, 1)
+    try:
+        data = _sorted(value)
+    except (OverflowError, UnicodeEncodeError) as error:  # an int beyond 64 bits, a lone surrogate
+        raise NotCanonical(str(error)) from error
+    return _within(data, limit)
 
 
 def decode(data: bytes, limit: int = EVENT_LIMIT) -> Any:
@@ -38,62 +42,43 @@ def decode(data: bytes, limit: int = EVENT_LIMIT) -> Any:
 
     :raises NotCanonical: anything but the one canonical encoding, trailing bytes included.
     """
-    if len(data) > limit:
-        raise NotCanonical(f"{len(data)} bytes, at most {limit} are allowed")
     try:
-        value = msgpack.unpackb(
-            data, raw=False, strict_map_key=True, object_pairs_hook=_ordered, ext_hook=_refuse_extension
-        )
+        value = msgpack.unpackb(_within(data, limit), raw=False, strict_map_key=True, ext_hook=_refuse_extension)
         _check(value, 1)
+        again = _sorted(value)
     except NotCanonical:
         raise
     except (ValueError, TypeError, RecursionError) as error:  # msgpack's own errors are ValueErrors
         raise NotCanonical(f"not MessagePack: {error or type(error).__name__}") from error
-    if msgpack.packb(value, use_bin_type=True) != data:
-        raise NotCanonical("not in shortest form")
+    if again != data:  # a longer head than needed, keys out of order, a key twice
+        raise NotCanonical("not the canonical encoding of its value")
     return value
 
 
-def _sorted(value: Any, depth: int) -> Any:
-    kind = type(value)
-    if kind is str or kind is bytes or kind is bool or value is None:
-        return value
-    if kind is int:
-        if not _INT_MIN <= value < _INT_END:
-            raise NotCanonical(f"integer {value} does not fit in 64 bits")
-        return value
-    if depth > MAX_DEPTH:
-        raise NotCanonical(f"nested deeper than {MAX_DEPTH}")
-    if kind is dict:
-        if not all(type(key) is str for key in value):
-            raise NotCanonical("map keys must be strings")
-        return {key: _sorted(value[key], depth + 1) for key in sorted(value, key=str.encode)}
-    if kind is list or kind is tuple:
-        return [_sorted(item, depth + 1) for item in value]
-    raise NotCanonical(f"{kind.__name__} has no canonical form")
+def _within(data: bytes, limit: int) -> bytes:
+    if len(data) > limit:
+        raise NotCanonical(f"{len(data)} bytes, at most {limit} are allowed")
+    return data
 
 
 def _check(value: Any, depth: int) -> None:
     kind = type(value)
-    if kind is dict or kind is list:
-        if depth > MAX_DEPTH:
-            raise NotCanonical(f"nested deeper than {MAX_DEPTH}")
-        for item in value.values() if kind is dict else value:
-            _check(item, depth + 1)
-    elif not (kind is int or kind is str or kind is bytes or kind is bool or value is None):
+    if kind in _SCALARS:
+        return
+    if depth > MAX_DEPTH:
+        raise NotCanonical(f"nested deeper than {MAX_DEPTH}")
+    if kind is dict:
+        for key, item in value.items():
+            if type(key) is not str:
+                raise NotCanonical("map keys must be strings")
+            if type(item) not in _SCALARS:
+                _check(item, depth + 1)
+    elif kind is list or kind is tuple:
+        for item in value:
+            if type(item) not in _SCALARS:
+                _check(item, depth + 1)
+    else:
         raise NotCanonical(f"{kind.__name__} is not allowed")
-
-
-def _ordered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    last: bytes | None = None
-    for key, _ in pairs:
-        if type(key) is not str:
-            raise NotCanonical("map keys must be strings")
-        raw = key.encode()
-        if last is not None and raw <= last:
-            raise NotCanonical(f"map key {key!r} is out of order or repeated")
-        last = raw
-    return dict(pairs)
 
 
 def _refuse_extension(code: int, data: bytes) -> Any:
