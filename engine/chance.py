@@ -6,6 +6,7 @@ tells it to. A draw is ``[purpose, sides, value]`` for a die, ``[purpose, total,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 Draw = list[Any]
@@ -54,19 +55,9 @@ class Committed:
         return chosen
 
     def _below(self, n: int) -> int:
-        """An int in [0, n): k bytes big endian, k least with 256**k >= n, thrown away above the last whole multiple."""
         if self._bytes is None:
-            self._bytes = (byte for block in self._stream() for byte in block)
-        k = 1
-        while 256**k < n:
-            k += 1
-        limit = 256**k - 256**k % n
-        while True:
-            v = 0
-            for _ in range(k):
-                v = v << 8 | next(self._bytes)
-            if v < limit:
-                return v % n
+            self._bytes = chain.from_iterable(self._stream())
+        return below(n, self._bytes)
 
 
 class Recorded:
@@ -180,3 +171,29 @@ def at(bag: Sequence[tuple[str, int]], v: int) -> str:
         if v < 0:
             return name
     raise ValueError("beyond the end of the bag")
+
+
+def below(n: int, stream: Iterator[int]) -> int:
+    """An int in [0, n): k bytes big endian, k least with 256**k >= n, thrown away above the last whole multiple."""
+    k = 1
+    while 256**k < n:
+        k += 1
+    limit = 256**k - 256**k % n
+    while True:
+        v = 0
+        for _ in range(k):
+            v = v << 8 | next(stream)
+        if v < limit:
+            return v % n
+
+
+def derives(draws: Sequence[Draw], blocks: Iterator[bytes]) -> Iterator[tuple[int, Any, int]]:
+    """Recompute the draws of one event from its byte stream: (number, stored, derived) of each that differs."""
+    stream = chain.from_iterable(blocks)
+    for number, draw in enumerate(draws):
+        if len(draw) not in (3, 4) or type(draw[1]) is not int or not 1 <= draw[1] < 2**32:
+            yield number, draw, 0
+            return
+        derived = below(draw[1], stream) + (1 if len(draw) == 3 else 0)
+        if draw[2] != derived:
+            yield number, draw[2], derived

@@ -1,0 +1,178 @@
+"""Drafts: the next events of a game, sealed and folded, but not yet written.
+
+A draft works on a copy of a position. What it makes is handed to the log in one append; only then does the copy become
+the game's position. Nothing here reads a clock, a key file or the database.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from engine.chance import Committed
+from engine.protocol import Action, Happening, Setup, name_and_args
+from events import seeds
+from events.bodies import (
+    Act,
+    Body,
+    BotName,
+    Close,
+    Create,
+    Drawn,
+    Handover,
+    Join,
+    Leave,
+    Lock,
+    Resign,
+    Seeded,
+    Timeout,
+    plain,
+)
+from events.event import Event
+from replay.position import FINISHED, OPEN, PLAYING, NotYourTurn, Position
+
+FORK_LIMIT = 49_152
+"""Most bytes of a state that a fork begins with: it stands in the lock event."""
+
+
+class WrongStatus(Exception):
+    """The game is not in the status that the act needs."""
+
+    def __init__(self, status: str, needed: str) -> None:
+        super().__init__(f"the game is {status}, not {needed}")
+        self.status, self.needed = status, needed
+
+
+class Draft:
+    """The next events of one game, made at ``now_ms``; ``chain`` is the server's own for this game."""
+
+    def __init__(self, position: Position, now_ms: int, chain: seeds.Chain) -> None:
+        self.expected, self.expected_head = position.version, position.head
+        self.position = position.copy()
+        self.events: list[Event] = []
+        self.happenings: list[Happening] = []
+        self._now_ms, self._chain = max(now_ms, position.t_ms), chain
+
+    # -- before the start ------------------------------------------------------------------------------------------
+
+    def create(self, body: Create) -> None:
+        """Open the table."""
+        self._fold(self._seal("create", None, body))
+
+    def join(self, seat: int, player: bytes, choice: Mapping[str, Any], bot: BotName | None = None) -> None:
+        """A player, or a bot, sits down on a free seat.
+
+        :raises Diverged: the seat is taken or the choice is not to be had (callers check first, for better words).
+        """
+        self._require(OPEN)
+        body = Join(player=player, choice=dict(choice), custody="server", bot=bot or UNSET)
+        self._fold(self._seal("join", seat, body))
+
+    def leave(self, seat: int) -> None:
+        """A seat is free again."""
+        self._require(OPEN)
+        self._fold(self._seal("leave", seat, Leave()))
+
+    def start(self, state: dict[str, Any] | None = None) -> None:
+        """Lock the table, reveal the first link and let the rules begin, or go on from a fork's ``state``."""
+        self._require(OPEN)
+        position = self.position
+        table = position.table()
+        setup = Setup(table.options, table.seats, UNSET if state is None else state)
+        self._fold(self._seal("lock", None, Lock(setup=msgspec.to_builtins(setup))))
+        assert position.rules is not None
+        link = self._chain.link(1)
+        mix = seeds.setup_mix(position.game_id, {seeds.SERVER: self._chain.commitment}, {seeds.SERVER: link})
+        chance = Committed(lambda: seeds.blocks(mix))
+        if state is None:
+            opening = position.rules.initial(setup)
+            position.rules.begin(opening, chance)
+        else:
+            opening = msgspec.convert(state, position.rules.state)
+        seeded = position.copy()
+        seeded.state = opening
+        body = Seeded(x=(0, link, chance.draws), f=seeded.state_hash()[:8])
+        self._fold(self._seal("seeded", None, body))
+
+    # -- play ------------------------------------------------------------------------------------------------------
+
+    def act(self, seat: int, action: Action, mark: bytes | None = None) -> None:
+        """Carry out one action; ``mark`` is its idempotency key's ``k``. A game that ends is closed with it.
+
+        :raises WrongStatus: the game is not being played.
+        :raises NotYourTurn: the seat is not to act.
+        :raises Illegal: the rules refuse it.
+        """
+        self._require(PLAYING)
+        position = self.position
+        if seat not in position.to_act:
+            raise NotYourTurn(seat)
+        assert position.rules is not None
+        number = position.dice.revealed + 1
+        chance = Committed(lambda: seeds.blocks(position.mixed(seat, self._chain.link(number))))
+        self.happenings += position.rules.apply(position.state, seat, action, chance)
+        x: Drawn | None = None
+        if chance.draws:
+            x = (position.dice.j + 1, self._chain.link(number), chance.draws)
+        body = Act(a=name_and_args(action), f=position.state_hash()[:8], x=x or UNSET, k=mark or UNSET)
+        position.adopt(self._seal("act", seat, body), x)
+        self._end()
+
+    def time_out(self, seat: int) -> None:
+        """The rules settle the absent seat's turn."""
+        self._require(PLAYING)
+        assert self.position.rules is not None
+        self.happenings += self.position.rules.time_out(self.position.state, seat)
+        self.position.adopt(self._seal("timeout", seat, Timeout(f=self.position.state_hash()[:8])))
+        self._end()
+
+    def resign(self, seat: int) -> None:
+        """The seat leaves for good."""
+        self._require(PLAYING)
+        assert self.position.rules is not None
+        self.happenings += self.position.rules.withdraw(self.position.state, seat)
+        self.position.adopt(self._seal("resign", seat, Resign(a=("resign", {}), f=self.position.state_hash()[:8])))
+        self._end()
+
+    def hand_over(self, seat: int, by: bytes | BotName) -> None:
+        """From here on a player or a bot plays the seat, unsigned."""
+        self._require(PLAYING)
+        self._fold(self._seal("custody", None, Handover(seat=seat, by=by)))
+
+    def close(self, status: str, reason: str | None = None) -> None:
+        """The last event: the server's tail becomes public."""
+        position = self.position
+        state_hash = UNSET if position.state is None else position.state_hash()
+        tail = self._chain.link(self._chain.length)
+        self._fold(
+            self._seal(
+                "close",
+                None,
+                Close(status=status, tail=tail, state_hash=state_hash, reason=reason or UNSET),  # type: ignore[arg-type]
+            )
+        )
+
+    # -- how -------------------------------------------------------------------------------------------------------
+
+    def _require(self, status: str) -> None:
+        if self.position.closed or self.position.status != status:
+            raise WrongStatus(self.position.status, status)
+
+    def _seal(self, kind: str, seat: int | None, body: Body) -> Event:
+        position = self.position
+        event = Event.write(
+            position.game_id, position.version + 1, position.head, self._now_ms, kind, seat, plain(body)
+        )
+        self.events.append(event)
+        return event
+
+    def _fold(self, event: Event) -> None:
+        self.happenings += self.position.advance(event)
+
+    def _end(self) -> None:
+        """All seats here are custodial, so a game's end and its close are one append."""
+        if self.position.status == FINISHED:
+            self.close(FINISHED)
+        elif self.position.dice.revealed == self._chain.length:
+            self.close("void", "chain-exhausted")
