@@ -1,0 +1,62 @@
+# Annals. Needs Python 3.11-3.14 and make; everything else comes into .venv from hashed requirement files.
+PYTHON ?= python3
+PORT ?= 8000
+DATA ?= .annals
+TESTS ?= tests
+ARGS ?=
+
+venv := .venv/bin
+pip := $(venv)/python -m pip --disable-pip-version-check --no-input --quiet
+compile := $(venv)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help run test check bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/.run ## start the service and its database on http://127.0.0.1:8000 (PORT=, DATA=: the directory it keeps)
+	@exec $(venv)/annals serve --port '$(PORT)' --data '$(DATA)'
+
+test: .venv/.system check ## check, then run every test (TESTS=, ARGS= for pytest)
+	$(venv)/python -m pytest -n 2 $(ARGS) $(TESTS)
+
+check: .venv/.test ## ruff, mypy --strict, the one-way imports
+	$(venv)/ruff check .
+	$(venv)/mypy
+	$(venv)/lint-imports --no-logo
+
+bench: .venv/.test ## measure against ceilings and peers, write bench/results.json
+	$(venv)/python -m bench $(ARGS)
+
+lock: .venv/.test ## write requirements/*.txt anew (UPGRADE=1: newest versions)
+	cd requirements && ../$(compile) ../pyproject.toml run.in --output-file run.txt
+	cd requirements && ../$(compile) ../pyproject.toml test.in --extra dev --output-file test.txt
+
+clean: ## remove what was built; keeps the data directory
+	rm -rf .venv dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(venv)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || { \
+		echo "Annals needs Python 3.11, 3.12, 3.13 or 3.14; '$(PYTHON)' is not one of them." \
+		"Name another: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear .venv || { rm -rf .venv; \
+		echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+
+.venv/.run: pyproject.toml requirements/run.txt | $(venv)/python
+	$(pip) install --require-hashes --only-binary :all: -r requirements/run.txt
+	$(pip) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.test: pyproject.toml requirements/test.txt | $(venv)/python
+	$(pip) install --require-hashes --only-binary :all: -r requirements/test.txt
+	$(pip) install --no-deps --no-build-isolation --editable .
+	@touch .venv/.run $@
+
+.venv/.system: requirements/system.sh | $(venv)/python
+	@sh requirements/system.sh
+	@touch $@

