@@ -1,4 +1,4 @@
-"""PyPI's distribution "Events" installs a package of our name: each way in which it can stand in for ours is refused."""
+"""PyPI's distribution "Events" installs a package of our name: each way it can stand in for ours is refused."""
 
 import os
 import shutil
