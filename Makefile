@@ -10,6 +10,12 @@ pip := $(venv)/python -m pip --disable-pip-version-check --no-input --quiet
 compile := $(venv)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
+define install
+@echo "Installing requirements/$(1).txt into .venv, each file checked against its hash"
+@$(pip) install --require-hashes --only-binary :all: -r requirements/$(1).txt
+@$(pip) install --no-deps --no-build-isolation --editable .
+endef
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -21,7 +27,8 @@ help: ## list the targets
 run: .venv/.run ## start the service and its database on http://127.0.0.1:8000 (PORT=, DATA=: the directory it keeps)
 	@exec $(venv)/annals serve --port '$(PORT)' --data '$(DATA)'
 
-test: .venv/.system check ## check, then run every test (TESTS=, ARGS= for pytest)
+test: check ## check, then run every test (TESTS=, ARGS= for pytest)
+	@sh requirements/system.sh
 	$(venv)/python -m pytest -n 2 $(ARGS) $(TESTS)
 
 check: .venv/.test ## ruff, mypy --strict, the one-way imports
@@ -48,15 +55,9 @@ $(venv)/python:
 		echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 
 .venv/.run: pyproject.toml requirements/run.txt | $(venv)/python
-	$(pip) install --require-hashes --only-binary :all: -r requirements/run.txt
-	$(pip) install --no-deps --no-build-isolation --editable .
+	$(call install,run)
 	@touch $@
 
 .venv/.test: pyproject.toml requirements/test.txt | $(venv)/python
-	$(pip) install --require-hashes --only-binary :all: -r requirements/test.txt
-	$(pip) install --no-deps --no-build-isolation --editable .
+	$(call install,test)
 	@touch .venv/.run $@
-
-.venv/.system: requirements/system.sh | $(venv)/python
-	@sh requirements/system.sh
-	@touch $@
