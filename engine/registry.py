@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
+from engine.donjon import DONJON_1
 from engine.protocol import Bot, Rules
 
-RULESETS: Final[dict[str, Rules[Any]]] = {}
+RULESETS: Final[dict[str, Rules[Any]]] = {rules.id: rules for rules in (DONJON_1,)}
 BOTS: Final[dict[str, dict[str, Bot]]] = {"donjon": {}}
 """By game name (``donjon``), then by bot name; the first bot of a game plays on for an absent seat."""
 

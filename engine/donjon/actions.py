@@ -4,6 +4,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from engine.donjon.grid import Rotation
 from engine.protocol import Action, kebab
 
 Coordinate = Annotated[int, Meta(ge=-99, le=99)]
@@ -22,7 +23,7 @@ class Move(Action, frozen=True):
 class PlaceTile(Action, frozen=True):
     """Turn the drawn tile clockwise by so many degrees, and enter it."""
 
-    rotation: Literal[0, 90, 180, 270]
+    rotation: Rotation
 
 
 class ResolveTrap(Action, frozen=True):

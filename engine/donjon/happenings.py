@@ -12,6 +12,7 @@ from engine.protocol import Happening, kebab
 Die = tuple[int, ...]
 """Every face one die showed, rerolls included; the last one counts."""
 Pair = tuple[Die, Die]
+Remedy = Literal["fountain", "healing-scroll"]
 
 
 class OfHero(Happening, frozen=True):
@@ -370,7 +371,7 @@ class Healed(OfHero, frozen=True):
     """``by``: fountain or healing-scroll; ``hp``: hit points now, ``gained`` of them new."""
 
     rule: ClassVar[str] = "5.8"
-    by: Literal["fountain", "healing-scroll"]
+    by: Remedy
     gained: int
     hp: int
 
