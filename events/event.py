@@ -53,8 +53,11 @@ class Event(msgspec.Struct, frozen=True):
         """Seal an event.
 
         :raises codec.NotCanonical: the body has no canonical form or the event is larger than 65,535 bytes.
+        :raises Malformed: a field of the envelope is not what `read` accepts.
         """
-        data = codec.encode([1, game_id, seq, prev, t_ms, kind, seat, body])
+        fields = [1, game_id, seq, prev, t_ms, kind, seat, body]
+        _check_envelope(fields)
+        data = codec.encode(fields)
         return cls(game_id, seq, prev, t_ms, kind, seat, body, data, event_hash(data))
 
     @classmethod
@@ -67,23 +70,28 @@ class Event(msgspec.Struct, frozen=True):
             fields = codec.decode(data)
         except codec.NotCanonical as error:
             raise Malformed(str(error)) from error
-        if type(fields) is not list or len(fields) != 8:
-            raise Malformed("an event is an array of 8")
-        version, game_id, seq, prev, t_ms, kind, seat, body = fields
-        if type(version) is not int or version != 1:
-            raise Malformed(f"format {version!r} is not 1")
-        if type(game_id) is not bytes or len(game_id) != 16:
-            raise Malformed("the id is not 16 bytes")
-        if type(seq) is not int or seq < 1:
-            raise Malformed("seq is not a number from 1")
-        if type(prev) is not bytes or len(prev) != 32:
-            raise Malformed("prev is not 32 bytes")
-        if type(t_ms) is not int or t_ms < 0:
-            raise Malformed("the time is not a number from 0")
-        if type(kind) is not str:
-            raise Malformed("the kind is not a string")
-        if seat is not None and (type(seat) is not int or seat < 1):
-            raise Malformed("the seat is neither nil nor a number from 1")
-        if type(body) is not dict:
-            raise Malformed("the body is not a map")
+        _check_envelope(fields)
+        _, game_id, seq, prev, t_ms, kind, seat, body = fields
         return cls(game_id, seq, prev, t_ms, kind, seat, body, data, event_hash(data))
+
+
+def _check_envelope(fields: Any) -> None:
+    if type(fields) is not list or len(fields) != 8:
+        raise Malformed("an event is an array of 8")
+    version, game_id, seq, prev, t_ms, kind, seat, body = fields
+    if type(version) is not int or version != 1:
+        raise Malformed(f"format {version!r} is not 1")
+    if type(game_id) is not bytes or len(game_id) != 16:
+        raise Malformed("the id is not 16 bytes")
+    if type(seq) is not int or seq < 1:
+        raise Malformed("seq is not a number from 1")
+    if type(prev) is not bytes or len(prev) != 32:
+        raise Malformed("prev is not 32 bytes")
+    if type(t_ms) is not int or t_ms < 0:
+        raise Malformed("the time is not a number from 0")
+    if type(kind) is not str:
+        raise Malformed("the kind is not a string")
+    if seat is not None and (type(seat) is not int or seat < 1):
+        raise Malformed("the seat is neither nil nor a number from 1")
+    if type(body) is not dict:
+        raise Malformed("the body is not a map")
