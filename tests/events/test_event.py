@@ -1,0 +1,117 @@
+"""The envelope and the chain."""
+
+import hashlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from events.bodies import BODIES
+from events.codec import NotCanonical, encode
+from events.event import CASE_KINDS, GAME_KINDS, Event, Malformed, event_hash, genesis
+
+GAME = bytes(range(16))
+PREV = bytes(32)
+
+
+def fields(**changes: Any) -> list[Any]:
+    names = ("version", "game_id", "seq", "prev", "t_ms", "kind", "seat", "body")
+    sound = dict(zip(names, (1, GAME, 1, PREV, 0, "act", 1, {}), strict=True))
+    return list({**sound, **changes}.values())
+
+
+def test_genesis_is_the_hash_of_its_tag_and_the_sized_id() -> None:
+    assert genesis(GAME) == hashlib.sha256(b"annals/1:genesis\0" + b"\0\x10" + GAME).digest()
+
+
+def test_an_events_hash_is_that_of_its_tag_and_its_stored_bytes() -> None:
+    event = Event.write(GAME, 1, genesis(GAME), 7, "act", 2, {"a": ["pass", {}]})
+    assert event.hash == event_hash(event.data) == hashlib.sha256(b"annals/1:event\0" + event.data).digest()
+
+
+def test_the_bytes_of_an_event_are_these() -> None:
+    event = Event.write(GAME, 300, bytes(32), 1_700_000_000_000, "act", 2, {"k": b"12345678", "a": ["end-turn", {}]})
+    assert (
+        event.data.hex(" ")
+        == bytes.fromhex(
+            "98 01"  # an array of 8, format 1
+            "c410" + GAME.hex() + "cd012c"  # the id, seq 300
+            "c420" + bytes(32).hex() + "cf0000018bcfe56800"  # prev, t_ms
+            "a3616374 02"  # kind, seat
+            "82 a161 92 a8656e642d7475726e 80 a16b c4083132333435363738"  # body, keys in order
+        ).hex(" ")
+    )
+
+
+@given(
+    seq=st.integers(1, 2**64 - 1),
+    t_ms=st.integers(0, 2**64 - 1),
+    kind=st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
+    seat=st.none() | st.integers(1, 255),
+    body=st.dictionaries(st.text("abcxyzé", max_size=4), st.none() | st.integers(0, 9) | st.binary(max_size=4)),
+)
+def test_what_is_written_is_read_back(seq: int, t_ms: int, kind: str, seat: int | None, body: dict[str, Any]) -> None:
+    event = Event.write(GAME, seq, PREV, t_ms, kind, seat, body)
+    assert Event.read(event.data) == event
+
+
+def test_an_unknown_kind_and_unknown_keys_are_carried() -> None:
+    event = Event.write(GAME, 1, PREV, 0, "weather", None, {"zz": [1, {"q": None}], "f": b"f"})
+    read = Event.read(event.data)
+    assert (read.kind, read.body, read.data) == ("weather", {"f": b"f", "zz": [1, {"q": None}]}, event.data)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 2}, {"version": True}, {"version": None}, {"game_id": GAME[1:]}, {"game_id": GAME.hex()},
+        {"seq": 0}, {"seq": -1}, {"seq": True}, {"seq": "1"}, {"prev": b""}, {"prev": None}, {"t_ms": -1},
+        {"t_ms": False}, {"t_ms": None}, {"kind": b"act"}, {"kind": None}, {"seat": 0}, {"seat": -1},
+        {"seat": True}, {"seat": "1"}, {"body": None}, {"body": []}, {"more": 1},
+    ],
+)  # fmt: skip
+def test_an_envelope_that_is_not_of_format_1_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(Malformed):
+        Event.read(encode(fields(**changes)))
+
+
+@pytest.mark.parametrize("value", [None, {}, [], 1, [1, GAME], "event"])
+def test_what_is_not_an_array_of_eight_is_refused(value: Any) -> None:
+    with pytest.raises(Malformed):
+        Event.read(encode(value))
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x98\x01", encode(fields()) + b"\0", encode(fields())[:-1]])
+def test_what_is_not_canonical_is_refused(data: bytes) -> None:
+    with pytest.raises(Malformed):
+        Event.read(data)
+
+
+def test_nothing_is_written_that_could_not_be_read() -> None:
+    for wrong in ((GAME[1:], 1, PREV, 0, "act", 1), (GAME, 0, PREV, 0, "act", 1), (GAME, 1, b"", 0, "act", 1),
+                  (GAME, 1, PREV, -1, "act", 1), (GAME, 1, PREV, 0, "act", 0)):  # fmt: skip
+        with pytest.raises(Malformed):
+            Event.write(*wrong, {})
+    for body in ({"a": 0.5}, {"a": b"x" * 65_536}):
+        with pytest.raises(NotCanonical):
+            Event.write(GAME, 1, PREV, 0, "act", 1, body)
+
+
+def test_any_changed_bit_changes_the_hash_or_is_refused() -> None:
+    event = Event.write(GAME, 2, PREV, 5, "act", 1, {"a": ["move", {"to": [1, 0]}], "f": b"12345678"})
+    for position in range(8 * len(event.data)):
+        data = bytearray(event.data)
+        data[position // 8] ^= 1 << position % 8
+        try:
+            assert Event.read(bytes(data)).hash != event.hash
+        except Malformed:
+            continue
+
+
+def test_the_kinds_are_a_closed_list() -> None:
+    assert {
+        "create", "join", "leave", "lock", "reveal", "seeded", "act", "timeout", "resign", "custody", "signoff", "close"
+    } == GAME_KINDS  # fmt: skip
+    assert {"create", "dispute", "answer", "ruling", "close"} == CASE_KINDS
+    assert set(BODIES) <= GAME_KINDS
