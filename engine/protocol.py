@@ -239,4 +239,3 @@ class Bot(ABC):
     @abstractmethod
     def choose(self, rules: Rules[Any], state: Any, seat: int, level: int, below: Below) -> Action:
         """The action of a seat that is to act."""
-
