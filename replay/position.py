@@ -34,6 +34,7 @@ from events.bodies import (
 from events.event import GAME_KINDS, Event, genesis
 from replay.fingerprint import rules_hash, state_hash
 
+EXACT, UNVERIFIED, DIVERGED = "EXACT", "UNVERIFIED", "DIVERGED"
 OPEN, PLAYING, FINISHED, ABANDONED, VOID = "open", "playing", "finished", "abandoned", "void"
 STATUSES = (OPEN, PLAYING, FINISHED, ABANDONED, VOID)
 
@@ -43,13 +44,15 @@ class NotYourTurn(Exception):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Something in the log that does not hold. ``check`` is one of CHECKS; ``event`` the seq it was found at."""
+    """Something in the log that does not hold. ``check`` is one of CHECKS; ``event`` the seq it was found at;
+    ``rule`` the paragraph that an illegal action is against."""
 
     check: str
     event: int
     detail: str
     stored: str = ""
     folded: str = ""
+    rule: str = ""
 
 
 CHECKS = ("format", "chain", "order", "setup", "legality", "draws", "dice", "fingerprint", "seed")
@@ -114,12 +117,21 @@ class Position:
     reason: str | None = None
     unverified_from: int | None = None
     """The first event whose meaning this version does not know: from there on nothing is vouched for."""
+    diverged: Finding | None = None
+    """The first thing that did not hold: from its event on the position may not be what was played."""
 
     def __post_init__(self) -> None:
         if not self.head:
             self.head = genesis(self.game_id)
 
     # -- reading ---------------------------------------------------------------------------------------------------
+
+    @property
+    def grade(self) -> str:
+        """EXACT, UNVERIFIED or DIVERGED: is this the game that was played?"""
+        if self.diverged is not None:
+            return DIVERGED
+        return EXACT if self.unverified_from is None else UNVERIFIED
 
     @property
     def to_act(self) -> list[int]:
@@ -207,7 +219,21 @@ class Position:
         if event.kind not in _ALLOWED[self._stage()]:
             self._find("order", f"a {event.kind} event while the game is {self._stage()}")
             return []
-        return _FOLDS[event.kind](self, event, body)
+        try:
+            return _FOLDS[event.kind](self, event, body)
+        except _BROKEN as error:
+            if self.diverged is None:
+                raise
+            self._find("legality", f"the rules cannot go on from a state that was not played: {error!r}")
+            self.state = None
+            return []
+
+    def miss(self, seq: int, check: str, detail: str) -> None:
+        """The entry of event ``seq`` cannot be read: the fold goes on behind it.
+
+        :raises Diverged: where ``report`` is the default.
+        """
+        self._find(check, detail, event=seq)
 
     def _stage(self) -> str:
         if self.create is None:
@@ -229,8 +255,12 @@ class Position:
         if event.t_ms < self.t_ms:
             self._find("chain", "the clock runs backwards", str(event.t_ms), str(self.t_ms), at)
 
-    def _find(self, check: str, detail: str, stored: str = "", folded: str = "", event: int | None = None) -> None:
-        self.report(Finding(check, self.version if event is None else event, detail, stored, folded))
+    def _find(
+        self, check: str, detail: str, stored: str = "", folded: str = "", event: int | None = None, rule: str = ""
+    ) -> None:
+        finding = Finding(check, self.version if event is None else event, detail, stored, folded, rule)
+        self.diverged = self.diverged or finding
+        self.report(finding)
 
     def _unverified(self, seq: int) -> None:
         if self.unverified_from is None:
@@ -269,7 +299,7 @@ class Position:
             except msgspec.ValidationError as error:
                 self._find("format", f"the choice of seat {event.seat}: {error}")
             except Illegal as error:
-                self._find("legality", f"seat {event.seat} may not choose so: {error.reason}")
+                self._find("legality", f"seat {event.seat} may not choose so: {error.reason}", rule=error.rule)
         bot = None if body.bot is UNSET else body.bot
         self.seats[event.seat - 1] = Seat(body.player, dict(body.choice), bot, body.custody)
         if body.custody == "self":  # its signatures and chain are not checked by this version
@@ -333,7 +363,10 @@ class Position:
         return happenings
 
     def _act(self, event: Event, body: Act) -> list[Happening]:
-        draws = self._mix(event.seat or 0, body.x)
+        if event.seat is None or not 1 <= event.seat <= len(self.seats):
+            self._find("order", f"there is no seat {event.seat}")
+            return []
+        draws = self._mix(event.seat, body.x)
         if self.rules is None or self.state is None:
             return []
         if event.seat not in self.rules.to_act(self.state):
@@ -348,7 +381,7 @@ class Position:
             happenings = self.rules.apply(self.state, event.seat, self.rules.parse(*body.a), chance)
             chance.finish()
         except Illegal as error:
-            self._find("legality", f"{body.a[0]} is illegal here: {error.reason} ({error.rule})")
+            self._find("legality", f"{body.a[0]} is illegal here: {error.reason}", rule=error.rule)
         except WrongDraw as error:
             self._find("draws", str(error))
         self._settle(body.f)
@@ -372,7 +405,7 @@ class Position:
         try:
             happenings: list[Happening] = getattr(self.rules, verb)(self.state, event.seat)
         except Illegal as error:
-            self._find("legality", f"{event.kind} is illegal here: {error.reason} ({error.rule})")
+            self._find("legality", f"{event.kind} is illegal here: {error.reason}", rule=error.rule)
             return []
         self._settle(stored)
         return happenings
@@ -454,6 +487,9 @@ class Position:
         if self.outcome is not None:
             self.status = FINISHED
 
+
+_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What rules may raise when they are given a state that no game can be in: only after something was found."""
 
 _FOLDS: dict[str, Callable[[Position, Event, Any], list[Happening]]] = {
     kind: getattr(Position, f"_{kind}") for kind in BODIES
