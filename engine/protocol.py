@@ -204,6 +204,10 @@ class Rules(ABC, Generic[S]):
     def view(self, state: S, viewer: int | None) -> dict[str, Any]:
         """The state as a seat, or a watcher (None), may see it: an allow-list, as JSON-ready plain data."""
 
+    def cast(self, state: S) -> list[str]:
+        """The hero of each seat, in seat order, where a game has heroes and deals them; else empty."""
+        return []
+
     @abstractmethod
     def copy(self, state: S) -> S:
         """A copy that shares nothing mutable with the state."""

@@ -244,6 +244,9 @@ class Donjon(Rules[State]):
         """Everything is public: the pile and the bag are counts, no order is decided before it is drawn."""
         return {name: msgspec.to_builtins(part) for name in PUBLIC if (part := getattr(state, name)) is not UNSET}
 
+    def cast(self, state: State) -> list[str]:
+        return [hero.name for hero in state.heroes]
+
     def copy(self, state: State) -> State:
         return duplicate(state)
 
