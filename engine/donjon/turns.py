@@ -54,21 +54,23 @@ def next_turn(state: State) -> list[Happening]:
         if stalemate(state):
             return [*out, finish(state, "stalemate")]
         state.active = following(state)
-        out.append(begin_turn(state))
-        if state.phase == "turn-start":
-            return out
+        if state.hero.hp:
+            return [*out, begin_turn(state)]
+        out.append(skip_turn(state))
 
 
 def begin_turn(state: State) -> Happening:
-    """2.5.1-2.5.2: the active hero's turn begins, or is skipped."""
-    hero = state.hero
+    """2.5.1: the active hero may act."""
     state.turn += 1
-    state.mp, state.steps, state.safe = MOVEMENT_POINTS, 0, hero.at
-    if hero.hp == 0:
-        hero.hp = 1
-        return told.TurnSkipped(state.active, hero.name, state.turn, hero.hp)
-    state.phase = "turn-start"
-    return told.TurnBegan(state.active, hero.name, state.turn, state.mp)
+    state.mp, state.steps, state.safe, state.phase = MOVEMENT_POINTS, 0, state.hero.at, "turn-start"
+    return told.TurnBegan(state.active, state.hero.name, state.turn, state.mp)
+
+
+def skip_turn(state: State) -> Happening:
+    """2.5.2: the active hero comes to, and does nothing else in this turn."""
+    state.turn += 1
+    state.hero.hp = 1
+    return told.TurnSkipped(state.active, state.hero.name, state.turn, state.hero.hp)
 
 
 def following(state: State) -> int:
