@@ -65,20 +65,20 @@ class Donjon:
         state.safe = at
         self.state = state
 
-    def when(self, action: str, *draws: int | str, seat: int | None = None, **args: Any) -> list[str]:
+    def when(self, action: str, *draws: int | str, by: int | None = None, **args: Any) -> list[str]:
         """The active seat acts, and chance answers with ``draws``. The names of what happens."""
         chance = Loaded(*draws)
         parsed = self.rules.parse(action, args)
-        self.told = self.rules.apply(self.state, self.state.active if seat is None else seat, parsed, chance)
+        self.told = self.rules.apply(self.state, self.state.active if by is None else by, parsed, chance)
         chance.finish()
         self.draws = chance.draws
         return [name(happening) for happening in self.told]
 
-    def refused(self, action: str, seat: int | None = None, **args: Any) -> str:
+    def refused(self, action: str, by: int | None = None, **args: Any) -> str:
         """Why the action is refused; the state must not have changed."""
         before = packed(self.state)
         with pytest.raises(Illegal) as caught:
-            self.when(action, seat=seat, **args)
+            self.when(action, by=by, **args)
         assert packed(self.state) == before
         return caught.value.reason
 
