@@ -54,7 +54,7 @@ end
 local version = meta[1] or '0'
 local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if (last and last[1] or '0-0') ~= version .. '-0' or redis.call('XLEN', KEYS[1]) ~= tonumber(version)
-  or (last and not meta[2]) then
+  or (last and #(meta[2] or '') ~= 32) then
   return {'rebuild'}
 end
 if version ~= ARGV[1] or (last and meta[2] ~= ARGV[2]) then
