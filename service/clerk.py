@@ -1,0 +1,370 @@
+"""The clerk: what has to happen without anybody asking. Bots act, the absent and idle are dealt with, lists are kept.
+
+Everything to do later stands on one agenda in the database, a sorted set of games by the time (ms) at which each next
+needs somebody. Feed lines, shared out among clerks by a consumer group, put games there; whoever finds a game due puts
+it off for a while, so that no other does the same, and does it. A clerk that dies leaves its games on the agenda, and
+its unread lines to be claimed. Nothing can happen twice: appends say which version they follow.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import redis
+import structlog
+
+from engine.protocol import Illegal
+from engine.registry import BOTS, game_name
+from events.log import SHARDS, Archived, Damaged, Unavailable
+from events.redis_client import Wire
+from events.redis_log import feed_key
+from replay.position import ABANDONED, EXACT, PLAYING, NotYourTurn, Position
+from service import commands
+from service.drafts import Draft, WrongStatus
+from service.observe import BOT_ACTIONS, GAMES_CLOSED
+from service.positions import Game, NotFound
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+    from service.config import Config
+
+GROUP: Final = "clerk"
+AGENDA: Final = "{clerk}:agenda"
+LEASE_MS: Final = 5_000
+"""How long a game that was due is left alone by other clerks, in milliseconds."""
+BURST: Final = 200
+"""Most actions that bots take at one table in a row."""
+BLOCK_MS: Final = 1_000
+"""Longest wait for something to do, in milliseconds: so long a stop may take."""
+_BATCH: Final = 64
+_LATER_MS: Final = 60_000
+_CLAIM_S: Final = 5.0
+_CLAIM_IDLE_MS: Final = 10_000
+_TRIM_S: Final = 60.0
+_GONE_MS: Final = 3_600_000
+
+_log = structlog.get_logger()
+
+# KEYS agenda; ARGV game, when. A game that is due earlier stays so.
+_NO_LATER: Final = """
+local old = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if old and tonumber(old) <= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+return 1
+"""
+
+
+class Clerk:
+    """One clerk, to be run in a thread or a process of its own."""
+
+    def __init__(self, deps: "Deps") -> None:
+        self._deps = deps
+        self._wire = Wire(deps.redis)
+        self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._stopping = threading.Event()
+        self._claimed = self._trimmed = time.monotonic()
+        self._ready = False
+
+    def stop(self) -> None:
+        """Ask it to end; it does within the time of one blocking read."""
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Work until told to stop, through every failure of the database."""
+        while not self._stopping.is_set():
+            try:
+                if not self._ready:
+                    self.begin()
+                self.work()
+            except Unavailable as error:
+                _log.warning("database-unavailable", error=str(error))
+                self._stopping.wait(0.25)
+            except redis.ResponseError as error:
+                if "NOGROUP" not in str(error):  # a feed was lost with its group: begin again
+                    raise
+                self._ready = False
+
+    def begin(self) -> None:
+        """Join the group, and look through every game that is not closed: a crash may have left any of them."""
+        for shard in SHARDS:
+            try:
+                self._wire.call(("XGROUP", "CREATE", feed_key(shard), GROUP, "$", "MKSTREAM"))
+            except redis.ResponseError as error:
+                if "BUSYGROUP" not in str(error):
+                    raise
+        self._deps.index.catch_up()
+        for row in self._deps.index.open_games():
+            if any(row.seats[seat - 1].bot for seat in row.to_act) or not self._planned(bytes.fromhex(row.game_id)):
+                self._plan(bytes.fromhex(row.game_id))
+        self._ready = True
+
+    def work(self, block_ms: int = BLOCK_MS) -> None:
+        """One round: wait for lines or for a game to be due, and do what there is to do."""
+        wait_ms = self._until_due(block_ms)
+        seen = self._read(wait_ms)
+        if time.monotonic() - self._claimed > _CLAIM_S:
+            self._claimed = time.monotonic()
+            seen |= self._claim()
+        for game_id in seen:
+            self._plan(game_id)
+        for game_id in self._due():
+            self._attend(game_id)
+        if seen:
+            self._deps.index.catch_up()
+        if time.monotonic() - self._trimmed > _TRIM_S:
+            self._trimmed = time.monotonic()
+            self.trim()
+
+    # -- the feeds -------------------------------------------------------------------------------------------------
+
+    def _read(self, wait_ms: int) -> set[bytes]:
+        """The games of the lines that fall to this clerk. Each line is done with once its game stands on the agenda."""
+        block: tuple[str | int, ...] = ("BLOCK", wait_ms) if wait_ms else ()
+        keys = [feed_key(shard) for shard in SHARDS]
+        command = (
+            "XREADGROUP",
+            "GROUP",
+            GROUP,
+            self._name,
+            "COUNT",
+            200,
+            *block,
+            "STREAMS",
+            *keys,
+            *(">" for _ in keys),
+        )
+        (reply,) = self._wire.call(command)
+        return {game_id for key, entries in reply or () for game_id in self._take(key, entries)}
+
+    def _claim(self) -> set[bytes]:
+        """The games of lines that another clerk read, and did nothing about."""
+        seen: set[bytes] = set()
+        for shard in SHARDS:
+            key = feed_key(shard)
+            (reply,) = self._wire.call(("XAUTOCLAIM", key, GROUP, self._name, _CLAIM_IDLE_MS, "0-0", "COUNT", 200))
+            seen.update(self._take(key.encode(), reply[1]))
+        return seen
+
+    def _take(self, key: bytes, entries: list[Any]) -> Iterator[bytes]:
+        now = self._deps.clock()
+        done: list[bytes] = []
+        for entry_id, fields in entries:
+            done.append(entry_id)
+            game_id = dict(zip((fields or [])[::2], (fields or [])[1::2], strict=False)).get(b"g", b"")
+            if len(game_id) == 16:
+                self._no_later(game_id, now)
+                yield game_id
+        if done:
+            self._wire.call(("XACK", key, GROUP, *done))
+
+    def trim(self) -> None:
+        """Drop the feed lines that every group and the index have done with, and clerks that are long gone."""
+        cursors = self._deps.index.cursors()
+        for shard in SHARDS:
+            key = feed_key(shard)
+            (groups,) = self._wire.call(("XINFO", "GROUPS", key))
+            bounds = [cursors[shard]]
+            for values in groups:
+                group = _pairs(values)
+                ((_, oldest, _, _),) = self._wire.call(("XPENDING", key, group[b"name"]))
+                bounds.append((oldest or group[b"last-delivered-id"]).decode())
+            self._wire.call(("XTRIM", key, "MINID", "~", min(bounds, key=_entry)))
+            (consumers,) = self._wire.call(("XINFO", "CONSUMERS", key, GROUP))
+            for consumer in map(_pairs, consumers):
+                if consumer[b"pending"] == 0 and consumer[b"idle"] > _GONE_MS:
+                    self._wire.call(("XGROUP", "DELCONSUMER", key, GROUP, consumer[b"name"]))
+
+    # -- the agenda ------------------------------------------------------------------------------------------------
+
+    def _planned(self, game_id: bytes) -> bool:
+        return self._wire.call(("ZSCORE", AGENDA, game_id))[0] is not None
+
+    def _no_later(self, game_id: bytes, when_ms: int) -> None:
+        self._wire.call(("EVAL", _NO_LATER, 1, AGENDA, game_id, when_ms))
+
+    def _put(self, game_id: bytes, when_ms: int) -> None:
+        self._wire.call(("ZADD", AGENDA, when_ms, game_id))
+
+    def _until_due(self, most_ms: int) -> int:
+        """How long to wait for feed lines, in milliseconds: until the first game is due."""
+        (first,) = self._wire.call(("ZRANGE", AGENDA, 0, 0, "WITHSCORES"))
+        if not first:
+            return most_ms
+        return max(0, min(most_ms, int(float(first[1])) - self._deps.clock()))
+
+    def _due(self) -> Iterator[bytes]:
+        """Games that are due now, each put off so that no other clerk takes it meanwhile."""
+        now = self._deps.clock()
+        (games,) = self._wire.call(("ZRANGE", AGENDA, "-inf", now, "BYSCORE", "LIMIT", 0, _BATCH))
+        for game_id in games:
+            if self._stopping.is_set():
+                return
+            self._put(game_id, now + LEASE_MS)
+            yield game_id
+
+    def _plan(self, game_id: bytes) -> None:
+        """Write down when a game next needs somebody; a game that needs nobody any more is struck off."""
+        try:
+            game = self._deps.positions.load(game_id)
+        except (NotFound, Archived, Damaged):
+            self._strike(game_id)
+            return
+        if (when := next_due(game, self._deps.config.bot_pause_ms)) is None:
+            self._strike(game_id)
+        else:
+            self._put(game_id, when)
+
+    def _strike(self, game_id: bytes) -> None:
+        self._wire.call(("ZREM", AGENDA, game_id))
+
+    # -- what is due -----------------------------------------------------------------------------------------------
+
+    def _attend(self, game_id: bytes) -> None:
+        """Do what is due at a game, and plan on. What goes wrong there is logged, and keeps nobody else waiting."""
+        try:
+            for _ in range(BURST):
+                if not self._act(game_id):
+                    break
+            self._plan(game_id)
+        except Unavailable:
+            raise
+        except Exception:  # noqa: BLE001 # one game that cannot go on must not stop all others
+            _log.exception("game-left-alone", game_id=game_id.hex(), for_ms=_LATER_MS)
+            self._put(game_id, self._deps.clock() + _LATER_MS)
+
+    def _act(self, game_id: bytes) -> bool:
+        """One act that is due now; False: there is none."""
+        deps = self._deps
+        try:
+            game = deps.positions.load(game_id)
+        except NotFound:
+            return False
+        now = deps.clock()
+        if (when := next_due(game, deps.config.bot_pause_ms)) is None or when > now:
+            return False
+        position = game.position
+        try:
+            if bot_seat(position) is not None:
+                self._let_a_bot_act(game_id)
+            elif (when := _turn_due(position)) is not None and when <= now:
+                commands.time_out(deps, game_id)
+            else:
+                self._close_idle(game_id)
+        except (WrongStatus, NotYourTurn, commands.TooEarly, _Nothing):
+            return True  # somebody was faster: look again
+        return True
+
+    def _let_a_bot_act(self, game_id: bytes) -> None:
+        def decide(game: Game) -> Draft:
+            position = game.position
+            if (seat := bot_seat(position)) is None:
+                raise _Nothing
+            draft = commands.drafted(self._deps, game)
+            let_act(draft, seat)
+            return draft
+
+        draft, game = commands.change(self._deps, game_id, decide)
+        assert draft.position.create is not None
+        BOT_ACTIONS.labels(game_name(draft.position.create.rules)).inc()
+        _log.debug("bot-acted", game_id=game_id.hex(), version=game.version)
+
+    def _close_idle(self, game_id: bytes) -> None:
+        def decide(game: Game) -> Draft:
+            if _idle_due(game.position) > self._deps.clock():
+                raise _Nothing
+            draft = commands.drafted(self._deps, game)
+            draft.close(ABANDONED, "idle")
+            return draft
+
+        commands.change(self._deps, game_id, decide)
+        GAMES_CLOSED.inc()
+        _log.info("idle-table-closed", game_id=game_id.hex())
+
+
+class _Nothing(Exception):
+    """What was due has been done by somebody else."""
+
+
+def next_due(game: Game, bot_pause_ms: int) -> int | None:
+    """When a game next needs the clerk (ms since 1970): a bot to act, a turn to claim, an idle table to close."""
+    position = game.position
+    if position.closed or position.create is None or position.grade != EXACT:
+        return None
+    if bot_seat(position) is not None:
+        return position.t_ms + (bot_pause_ms if only_bots(position) else 0)
+    turn = _turn_due(position)
+    return _idle_due(position) if turn is None else min(turn, _idle_due(position))
+
+
+def bot_seat(position: Position) -> int | None:
+    """The first seat to act that a bot plays."""
+    if position.status != PLAYING:
+        return None
+    return next((seat for seat in position.to_act if position.seats[seat - 1].bot is not None), None)
+
+
+def only_bots(position: Position) -> bool:
+    """Does no person sit at the table?"""
+    return all(seat.bot is not None for seat in position.seats)
+
+
+def let_act(draft: Draft, seat: int) -> None:
+    """Draft the action of a bot's seat. A bot that is unknown, or that wants what is illegal, plays any legal action.
+
+    :raises LookupError: there is none that can be listed.
+    """
+    position = draft.position
+    rules, bot = position.rules, position.seats[seat - 1].bot
+    assert rules is not None
+    assert bot is not None
+    name, level = bot
+    try:
+        player = BOTS[game_name(rules.id)][name]
+        draft.act(seat, player.choose(rules, rules.copy(position.state), seat, level, secrets.randbelow))
+    except (KeyError, Illegal) as error:
+        _log.exception("bot-at-a-loss", bot=name, ruleset=rules.id, game_id=position.game_id.hex(), error=repr(error))
+        legal = rules.legal(position.state, seat)
+        if not legal:
+            raise LookupError(f"no legal action of seat {seat} can be listed") from error
+        draft.act(seat, secrets.choice(legal).action)
+
+
+def _turn_due(position: Position) -> int | None:
+    """When a bot at the table claims the turn of an absent person, as any seat may."""
+    seconds = position.options.turn_seconds
+    if position.status != PLAYING or not seconds or not any(seat.bot for seat in position.seats):
+        return None
+    return position.t_ms + seconds * 1000
+
+
+def _idle_due(position: Position) -> int:
+    return position.t_ms + position.options.idle_seconds * 1000
+
+
+def _pairs(values: list[Any]) -> dict[bytes, Any]:
+    return dict(zip(values[::2], values[1::2], strict=True))
+
+
+def _entry(text: str) -> tuple[int, int]:
+    ms, _, part = text.partition("-")
+    return int(ms), int(part or 0)
+
+
+def main(config: "Config") -> None:
+    """The process `annals clerk`: one clerk, until SIGTERM or the end of its supervisor."""
+    from service import demo, logs, serve
+    from service.bootstrap import bootstrap
+
+    logs.configure(config.log_level, "clerk")
+    clerk = Clerk(deps := bootstrap(config))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: clerk.stop())
+    serve.on_leash(clerk.stop)
+    if config.demo:
+        threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
+    clerk.run()

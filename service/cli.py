@@ -1,0 +1,195 @@
+"""The command `annals`. Each command's work stands in its own module, imported only when it is asked for."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+    from service.config import Config
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _database(command: Command) -> Command:
+    """The option of every command that works on the database itself: which one."""
+    option = click.option(
+        "--data",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Directory of the embedded database [ANNALS_DATA, else .annals]; REDIS_URL names another server.",
+    )
+    return option(command)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="annals", message="%(package)s %(version)s")
+def main() -> None:
+    """Annals: an event-sourced game service with replays."""
+
+
+@main.command()
+@click.option("--host", help="Address to listen on [ANNALS_HOST, else 127.0.0.1].")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port, 0 for any that is free [ANNALS_PORT, else 8000].")
+@_database
+@click.option("--ephemeral", is_flag=True, default=None, help="Keep everything in memory, and lose it at the end.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Web processes [ANNALS_WORKERS, else 2].")
+@click.option("--demo/--no-demo", default=None, help="Load demo games into an empty database [ANNALS_DEMO, else yes].")
+def serve(**settings: Any) -> None:
+    """Start the service, its database and its clerk; Ctrl-C stops them."""
+    from service.serve import CannotServe
+    from service.serve import serve as run
+
+    try:
+        run(_config(**settings))
+    except CannotServe as error:
+        _give_up(error)
+
+
+@main.command(hidden=True)
+def clerk() -> None:
+    """The background process of `serve`: bots, idle tables, lists, feeds."""
+    from service.clerk import main as run
+
+    run(_config())
+
+
+@main.command()
+@click.argument("player")
+@click.argument("role", type=click.Choice(["auditor", "operator"]))
+@_database
+def grant(player: str, role: str, data: Path | None) -> None:
+    """Give PLAYER (an id of 32 hex digits) a role."""
+    from service.accounts import UnknownPlayer
+
+    try:
+        player_id = bytes.fromhex(player)
+    except ValueError:
+        _give_up(f"{player!r} is not a player's id: 32 hex digits")
+    with _Opened(data) as deps:
+        try:
+            granted = deps.accounts.grant(player_id, role)
+        except UnknownPlayer:
+            _give_up(f"there is no player {player}")
+    click.echo(f"{granted.name} is now: {', '.join(sorted(granted.roles))}")
+
+
+@main.command()
+@_database
+def reindex(data: Path | None) -> None:
+    """Build the lists of games anew from the log."""
+    with _Opened(data) as deps, click.progressbar(deps.index.rebuild(), label="games", show_pos=True) as games:
+        count = sum(1 for _ in games)
+    click.echo(f"{count} games")
+
+
+@main.command("export-events")
+@click.argument("game")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="File to write [standard output].")
+@_database
+def export_events(game: str, output: Any, data: Path | None) -> None:
+    """Write the stored bytes of GAME, one event after the other, each behind its length (u32, big endian)."""
+    from events.hashing import u32
+    from events.log import Damage, whole
+
+    with _Opened(data) as deps:
+        written = 0
+        for item in whole(deps.log, _game_id(game)):
+            if isinstance(item, Damage):
+                _give_up(f"{item.place}: {item.reason}")
+            output.write(u32(len(item.data)) + item.data)
+            written += 1
+    if not written:
+        _give_up(f"there is no game {game}")
+
+
+@main.command()
+@_database
+def keys(data: Path | None) -> None:
+    """List the master keys (by name, never their bytes) and how they are used."""
+    from service.bootstrap import keyring
+
+    config = _config(data=data)
+    ring = keyring(config)
+    with _Opened(data) as deps:
+        used = deps.index.key_ids()
+    for key_id in ring.masters:
+        states = [*(["current"] if key_id == ring.current else []), *(["in use"] if key_id in used else [])]
+        click.echo(f"{key_id}  {', '.join(states) or 'retired'}")
+    for key_id in sorted(used - ring.masters.keys()):
+        click.echo(f"{key_id}  MISSING: games in play need it")
+
+
+@main.command()
+@click.argument("game", required=False)
+@click.option(
+    "--server", default="http://127.0.0.1:8000", envvar="ANNALS_SERVER", show_default=True, help="The service."
+)
+@click.option("--token", envvar="ANNALS_TOKEN", help="Whose seats to play; without one you watch.")
+@click.option("--name", help="Register as a new player of this name.")
+@click.option("--new", metavar="RULESET", help="Open a table of this game instead of joining GAME.")
+@click.option("--seats", type=click.IntRange(1, 12), default=2, show_default=True, help="Seats of the new table.")
+@click.option("--bots", is_flag=True, help="Bots take the other seats of the new table, and it starts.")
+@click.option("--choose", multiple=True, metavar="FIELD=VALUE", help="What your seat chooses, such as hero=tala.")
+@click.option("--lang", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
+def play(**asked: Any) -> None:
+    """Play or watch GAME (an id or an address) in the terminal, over the REST API."""
+    from service.terminal_client import Refused
+    from service.terminal_client import play as run
+
+    if (asked["game"] is None) == (asked["new"] is None):
+        raise click.UsageError("say which GAME, or --new RULESET")
+    try:
+        run(**asked)
+    except Refused as error:
+        _give_up(error)
+
+
+# -- what the commands share -----------------------------------------------------------------------------------------
+
+
+def _config(**settings: Any) -> "Config":
+    from service.config import BadSetting, Config
+
+    try:
+        return Config.read(os.environ, **{name: value for name, value in settings.items() if value is not None})
+    except BadSetting as error:
+        _give_up(error)
+
+
+class _Opened:
+    """The database of the settings, running embedded if need be, for the time of one command."""
+
+    def __init__(self, data: Path | None) -> None:
+        self._config = _config(data=data)
+
+    def __enter__(self) -> "Deps":
+        from events.embedded import ServerFailed, open_database
+        from service.bootstrap import bootstrap
+        from service.keys import BadKeyring
+
+        try:
+            self._database = open_database(self._config.data, self._config.redis_url or None)
+            return bootstrap(self._config, self._database.client)
+        except (ServerFailed, BadKeyring) as error:
+            _give_up(error)
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+
+def _game_id(text: str) -> bytes:
+    try:
+        game_id = bytes.fromhex(text.rstrip("/").rpartition("/")[2])
+    except ValueError:
+        game_id = b""
+    if len(game_id) != 16:
+        _give_up(f"{text!r} is not a game's id: 32 hex digits")
+    return game_id
+
+
+def _give_up(why: object) -> NoReturn:
+    sys.exit(f"annals: {why}")

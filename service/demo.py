@@ -1,0 +1,218 @@
+"""The demo: finished games to step through, one that bots play now, and the library of positions to play on from.
+
+It is loaded once, into an empty database. Every table has an idempotency key, so a load that was cut short is taken up
+where it ended. The finished games were played by bots ahead of time, on a clock that is made up: their dice and their
+chain are as good as any, their times only look like an evening at the table.
+"""
+
+import secrets
+import time
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+import structlog
+
+from engine.protocol import Rules
+from engine.registry import BOTS, RULESETS, game_name
+from events.event import Event
+from events.log import Conflict, Unavailable
+from events.redis_client import Wire
+from replay.position import OPEN, Position
+from service import clerk, commands
+from service.drafts import WrongStatus
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+
+CREATOR: Final = b"the demo, nobody"
+"""Who opened the demo's tables: no player."""
+LIVE_SEATS: Final = 4
+MOST_EXTRA: Final = 40
+"""Further games that may be played until every decision state has occurred."""
+_STATE: Final = "{demo}:state"
+_LIVE: Final = "{demo}:live"
+_LIBRARY: Final = "{demo}:library"
+_DAY_MS: Final = 86_400_000
+
+_log = structlog.get_logger()
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A table of the demo: its ruleset, what each seat chooses, and the options that differ from the defaults."""
+
+    ruleset: str
+    choices: tuple[dict[str, Any], ...]
+    options: Mapping[str, Any] = {}
+
+
+def _heroes(*names: str) -> tuple[dict[str, Any], ...]:
+    return tuple({"hero": name} for name in names)
+
+
+TABLES: Final[Mapping[str, Planned]] = {
+    "two": Planned("donjon@1", _heroes("aderyn", "horan")),
+    "three": Planned("donjon@1", _heroes("tala", "xanros", "victorius"), {"orientation": "player"}),
+    "four": Planned("donjon@1", _heroes("argentus", "aderyn", "xanros", "tala")),
+    "five": Planned("donjon@1", _heroes("horan", "victorius", "tala", "argentus", "aderyn"), {"traps": 8}),
+    "six": Planned("donjon@1", _heroes("victorius", "argentus", "aderyn", "xanros", "horan", "tala")),
+}
+"""The finished games, by name."""
+EXTRA: Final[Mapping[str, Planned]] = {
+    "donjon@1": Planned("donjon@1", _heroes("horan", "aderyn", "xanros"), {"orientation": "player", "traps": 20}),
+}
+"""What is played on, table by table, for decision states that are still missing."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A position of the library: fork the game there to meet this decision. ``state``: which one it is."""
+
+    ruleset: str
+    state: str
+    game_id: str
+    version: int
+    seat: int
+    actions: list[str]
+    """The types of action that the seat may choose from."""
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def keep(deps: "Deps") -> None:
+    """Load the demo if it is due, then keep a live game going, for as long as the process lives."""
+    while True:
+        try:
+            if load(deps):
+                live(deps)
+        except (Unavailable, Conflict, WrongStatus, commands.SeatTaken) as error:
+            _log.warning("demo-waits", error=str(error))
+        time.sleep(2)
+
+
+def load(deps: "Deps") -> bool:
+    """Play the finished games and list the library, unless that was done, or others were here first (False)."""
+    wire = Wire(deps.redis)
+    (state,) = wire.call(("GET", _STATE))
+    if state == b"loaded":
+        return True
+    if state is None:
+        if any(end != "0" for end in deps.log.feed_ends().values()):
+            return False
+        wire.call(("SET", _STATE, "loading"))
+    started = time.perf_counter()
+    games = [_finish(deps, name, planned, age) for age, (name, planned) in enumerate(TABLES.items(), 1)]
+    entries = {(entry.ruleset, entry.state): entry for game_id in games for entry in survey(deps, game_id)}
+    for number in range(MOST_EXTRA):
+        missing = [rules.id for rules in RULESETS.values() if decision_states(rules) - _found(entries, rules.id)]
+        wanted = [ruleset for ruleset in missing if ruleset in EXTRA]
+        if not wanted:
+            break
+        for ruleset in wanted:
+            game_id = _finish(deps, f"extra-{ruleset}-{number}", EXTRA[ruleset], len(TABLES) + 1 + number)
+            entries = {(entry.ruleset, entry.state): entry for entry in survey(deps, game_id)} | entries
+    wire.call(("SET", _LIBRARY, msgspec.json.encode(list(entries.values()))), ("SET", _STATE, "loaded"))
+    _log.info("demo-loaded", positions=len(entries), seconds=round(time.perf_counter() - started, 2))
+    return True
+
+
+def _found(entries: Mapping[tuple[str, str], Entry], ruleset: str) -> set[str]:
+    return {state for found, state in entries if found == ruleset}
+
+
+def library(deps: "Deps") -> list[Entry]:
+    """The position library: at least one entry for each decision state of each game, empty without the demo."""
+    (data,) = Wire(deps.redis).call(("GET", _LIBRARY))
+    return [] if data is None else msgspec.json.decode(data, type=list[Entry])
+
+
+def _finish(deps: "Deps", name: str, planned: Planned, days_ago: int) -> bytes:
+    """A table of the demo, played to its end by bots."""
+    made_up = _MadeUpClock(deps.clock() - days_ago * _DAY_MS)
+    then = replace(deps, clock=made_up)
+    game_id = _seated(then, name, planned)
+    game = then.positions.load(game_id)
+    events: list[Event] = []
+    while not game.position.closed:
+        seat = clerk.bot_seat(game.position)
+        assert seat is not None, "only bots sit at these tables"
+        made_up.think()
+        draft = commands.drafted(then, game)
+        clerk.let_act(draft, seat)
+        events += draft.events
+        game = game.advanced(draft.position, draft.events)
+    if events:
+        deps.log.append(events)
+        deps.positions.keep(game)
+    return game_id
+
+
+def _seated(deps: "Deps", name: str, planned: Planned) -> bytes:
+    """The table of this name, opened, filled with bots and started, as far as that is not done yet."""
+    bots = list(BOTS[game_name(planned.ruleset)].values())
+    table = commands.Table(planned.ruleset, len(planned.choices), planned.options, "public", "open", sit=None)
+    game, _ = commands.create(deps, CREATOR, table, f"demo-{name}")
+    game = deps.positions.load(game.id)
+    for number, seat in game.position.seat_items():
+        if seat.player is None:
+            bot = bots[number % len(bots)]
+            commands.join(deps, game.id, CREATOR, number, planned.choices[number - 1], (bot.name, bot.levels[-1]))
+    if game.position.status == OPEN and game.position.setup is None:
+        commands.start(deps, game.id)
+    return game.id
+
+
+@dataclass(slots=True)
+class _MadeUpClock:
+    """A clock that moves on while somebody thinks."""
+
+    now_ms: int
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def think(self) -> None:
+        self.now_ms += 1_200 + secrets.randbelow(4_800)
+
+
+# -- the library -------------------------------------------------------------------------------------------------------
+
+
+def survey(deps: "Deps", game_id: bytes) -> Iterator[Entry]:
+    """The first position of a game for each decision state that occurs in it."""
+    seen: set[str] = set()
+    for position, _, _ in deps.positions.walk(game_id, 0, deps.positions.load(game_id).version):
+        state = getattr(position.state, "phase", "")
+        if state and state not in seen and position.to_act:
+            seen.add(state)
+            yield _entry(position, state)
+
+
+def _entry(position: Position, state: str) -> Entry:
+    rules, seat = position.rules, position.to_act[0]
+    assert rules is not None
+    types = {type(legal.action).__struct_config__.tag for legal in rules.legal(position.state, seat)}
+    types |= {form.type for form in rules.forms(position.state, seat)}
+    return Entry(rules.id, state, position.game_id.hex(), position.version, seat, sorted(map(str, types)))
+
+
+def decision_states(rules: Rules[Any]) -> set[str]:
+    """The states in which a game of this ruleset can wait for a seat, by the names of its ``phase``."""
+    phases: Sequence[str] = typing.get_args(typing.get_type_hints(rules.state).get("phase", Literal[()]))
+    return set(phases) - {"opening", "game-over"}
+
+
+# -- the live game -----------------------------------------------------------------------------------------------------
+
+
+def live(deps: "Deps") -> bytes:
+    """The game that bots play at a pace to watch; when it is over, the next one."""
+    wire = Wire(deps.redis)
+    (number,) = wire.call(("GET", _LIVE))
+    game_id = _seated(deps, f"live-{int(number or 0)}", Planned("donjon@1", ({},) * LIVE_SEATS))
+    if deps.positions.load(game_id).position.closed:
+        wire.call(("SET", _LIVE, int(number or 0) + 1))
+        return live(deps)
+    return game_id

@@ -1,0 +1,87 @@
+"""Logs: one JSON object a line on standard error, from our own loggers and from those of libraries alike.
+
+They name routes, statuses and ids; never a header, a body, a token, a key or a name.
+"""
+
+import logging
+import logging.config
+import re
+import sys
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+_SECRET = re.compile(r"(?i)bearer\s+\S+")
+_SECRET_KEYS = frozenset(("authorization", "token", "master", "tail", "key", "keys", "cookie", "password", "secret"))
+
+
+def _redact(_: Any, __: str, entry: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """The last guard: what should never have been handed to a logger does not leave it."""
+    for key, value in entry.items():
+        if key.lower() in _SECRET_KEYS:
+            entry[key] = "[redacted]"
+        elif isinstance(value, str) and "earer" in value.lower():
+            entry[key] = _SECRET.sub("Bearer [redacted]", value)
+    return entry
+
+
+def _json(value: Any, **_: Any) -> str:
+    return msgspec.json.encode(value, enc_hook=repr).decode()
+
+
+_PROCESS: Final[dict[str, str]] = {}
+
+
+def _name_process(_: Any, __: str, entry: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    entry.update(_PROCESS)
+    return entry
+
+
+_PROCESSORS: Final[list[Any]] = [
+    structlog.contextvars.merge_contextvars,
+    _name_process,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+    _redact,
+]
+
+
+def configure(level: str, process: str) -> None:
+    """Set up both kinds of loggers for a process of this name.
+
+    :raises ValueError: ``level`` is not a level of the `logging` module.
+    """
+    number = logging.getLevelNamesMapping().get(level.upper())
+    if number is None:
+        raise ValueError(f"log level {level!r} is none of {', '.join(logging.getLevelNamesMapping()).lower()}")
+    structlog.configure(
+        processors=[*_PROCESSORS, structlog.processors.JSONRenderer(serializer=_json)],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    _PROCESS["process"] = process
+    logging.config.dictConfig(library_logging(level))
+
+
+def library_logging(level: str) -> dict[str, Any]:
+    """How loggers of the standard library, Gunicorn's among them, write: a dictConfig."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "json": {
+                "()": "structlog.stdlib.ProcessorFormatter",
+                "processor": structlog.processors.JSONRenderer(serializer=_json),
+                "foreign_pre_chain": [structlog.stdlib.add_logger_name, *_PROCESSORS],
+            }
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "root": {"handlers": ["stderr"], "level": max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()])},
+        "loggers": {
+            "gunicorn.error": {"propagate": True, "handlers": [], "level": "WARNING"},
+            "gunicorn.access": {"propagate": False, "handlers": [], "level": "CRITICAL"},
+        },
+    }

@@ -1,0 +1,164 @@
+"""What the service tells about itself: whether it is alive and ready, and Prometheus metrics.
+
+The metrics of all processes of one `annals serve` are summed through the files in PROMETHEUS_MULTIPROC_DIR, which the
+supervisor sets before any of them imports this module.
+"""
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import structlog
+from flask import Blueprint, Flask, Response, g, request
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
+
+from events.log import Unavailable
+from events.redis_client import fsync_policy
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+
+_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+MULTIPROCESS: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable that prometheus_client reads when it is imported."""
+
+REQUESTS = Counter("annals_requests", "Requests answered.", ("method", "route", "status"))
+REQUEST_SECONDS = Histogram(
+    "annals_request_seconds",
+    "Time to answer, streams excepted.",
+    ("route",),
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
+)
+WATCHERS = Gauge("annals_watchers", "Open live streams.", multiprocess_mode="livesum")
+DELIVERY_SECONDS = Histogram(
+    "annals_delivery_seconds",
+    "From the time in an event to its frame being ready for the watchers.",
+    buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
+)
+BOT_ACTIONS = Counter("annals_bot_actions", "Actions taken by bots.", ("game",))
+GAMES_CLOSED = Counter("annals_idle_games_closed", "Tables closed because nobody came back.")
+
+
+# -- readiness -----------------------------------------------------------------------------------------------------
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that has to hold before requests are worth sending here."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """What `/readyz` answers."""
+
+    ready: bool
+    checks: list[Check]
+
+
+def readiness(deps: "Deps") -> Readiness:
+    """Is the database reachable, does it keep what it acknowledges, and do we hold every master key in use?"""
+    checks = [_reachable(deps)]
+    if checks[0].ok:
+        checks += [_durable(deps), _keyring(deps)]
+    return Readiness(all(check.ok for check in checks), checks)
+
+
+def _reachable(deps: "Deps") -> Check:
+    started = time.perf_counter()
+    try:
+        deps.log.feed_ends()
+    except Unavailable as error:
+        return Check("database", False, str(error))
+    return Check("database", True, f"answers in {(time.perf_counter() - started) * 1000:.1f} ms")
+
+
+def _durable(deps: "Deps") -> Check:
+    wanted = deps.config.durability
+    try:
+        found = fsync_policy(deps.redis)
+    except Unavailable as error:
+        return Check("durability", False, str(error))
+    detail = f"appendfsync {found}, {wanted} is asked for"
+    return Check("durability", wanted in ("none", found) or found == "unknown", detail)
+
+
+def _keyring(deps: "Deps") -> Check:
+    missing = deps.missing_keys()
+    return Check("keyring", not missing, f"missing: {', '.join(missing)}" if missing else "complete")
+
+
+# -- the endpoints and the hooks -----------------------------------------------------------------------------------
+
+
+def metrics() -> bytes:
+    """The exposition text of every process of this service."""
+    if MULTIPROCESS not in os.environ:
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
+
+
+def blueprint(deps: "Deps") -> Blueprint:
+    """`/healthz`, `/readyz` and `/metrics`."""
+    pages = Blueprint("observe", __name__)
+
+    @pages.get("/healthz")
+    def healthz() -> Response:
+        return _answer({"status": "ok"}, 200)
+
+    @pages.get("/readyz")
+    def readyz() -> Response:
+        state = readiness(deps)
+        return _answer(state, 200 if state.ready else 503)
+
+    @pages.get("/metrics")
+    def expose() -> Response:
+        return Response(metrics(), content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+    return pages
+
+
+def _answer(body: Any, status: int) -> Response:
+    headers = {"Cache-Control": "no-store"} | ({"Retry-After": "1"} if status == 503 else {})
+    return Response(msgspec.json.encode(body), status, headers, content_type="application/json")
+
+
+def watch_requests(app: Flask) -> None:
+    """Count, time and log every request by its route."""
+    log = structlog.get_logger()
+
+    @app.before_request
+    def begin() -> None:
+        g.started = time.perf_counter()
+
+    @app.after_request
+    def end(response: Response) -> Response:
+        route = request.url_rule.rule if request.url_rule else "none"
+        seconds = time.perf_counter() - g.get("started", time.perf_counter())
+        method = request.method if request.method in _METHODS else "other"
+        REQUESTS.labels(method, route, response.status_code).inc()
+        if not response.is_streamed:
+            REQUEST_SECONDS.labels(route).observe(seconds)
+        if route not in ("/healthz", "/readyz", "/metrics"):
+            log.info(
+                "request",
+                method=method,
+                route=route,
+                status=response.status_code,
+                ms=round(seconds * 1000, 2),
+                args=request.view_args or {},
+            )
+        return response

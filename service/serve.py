@@ -1,0 +1,325 @@
+"""`annals serve`: one process that starts the database, the web server and the clerk, and sees to it that they run.
+
+    annals serve ── embedded Valkey        (unless REDIS_URL names a server; in a session of its own)
+                 ├─ gunicorn ── workers    (gevent; the listening socket is ours, so a restart refuses nobody)
+                 └─ annals clerk
+
+A child that dies is started again; when this process dies, even by kill -9, the children see their leash (the end of
+a pipe) go, and follow. `--ephemeral` has no children: database, clerk and a threaded web server share this process,
+because a database in memory cannot be shared with a fork.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Final
+
+from service.config import Config
+
+LEASH: Final = "ANNALS_LEASH"
+"""File descriptor of the pipe whose other end the supervisor holds (set for its children only)."""
+LISTENER: Final = "ANNALS_LISTENER"
+"""File descriptor of the listening socket (set for Gunicorn only)."""
+_TEND_S: Final = 0.2
+_START_S: Final = 60.0
+_STOP_S: Final = 10.0
+_HEALTHY_S: Final = 10.0
+_MOST_PAUSE_S: Final = 5.0
+_GIVE_UP: Final = 5
+
+
+class CannotServe(Exception):
+    """The service does not come up; the message says why and what to do."""
+
+
+def serve(config: Config) -> None:
+    """Run until SIGINT or SIGTERM, then stop everything that was started.
+
+    :raises CannotServe: it does not come up.
+    """
+    with _listen(config.host, config.port) as listener, _stop_signals() as stopping:
+        address = _address(listener)
+        if config.ephemeral:
+            _serve_here(config, listener, address, stopping)
+        else:
+            _supervise(config, listener, address, stopping)
+
+
+# -- one process for everything --------------------------------------------------------------------------------------
+
+
+def _serve_here(config: Config, listener: socket.socket, address: str, stopping: threading.Event) -> None:
+    from werkzeug.serving import make_server
+
+    from service import logs
+    from service.bootstrap import bootstrap, create_app
+    from service.clerk import Clerk
+
+    logs.configure(config.log_level, "serve")
+    deps = bootstrap(config)
+    app = create_app(deps)
+    clerk = Clerk(deps)
+    host, port = listener.getsockname()[:2]
+    server = make_server(host, port, app, threaded=True, fd=listener.fileno())
+    threads = [
+        threading.Thread(target=clerk.run, name="clerk", daemon=True),
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="web", daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    _greet(address, config, lambda: all(thread.is_alive() for thread in threads), stopping)
+    while not stopping.wait(_TEND_S):
+        if not all(thread.is_alive() for thread in threads):
+            raise CannotServe("a part of the service ended; see its log above")
+    deps.close()
+    clerk.stop()
+    server.shutdown()
+    for thread in threads:
+        thread.join(_STOP_S)
+
+
+# -- a process each --------------------------------------------------------------------------------------------------
+
+
+class Child:
+    """A process that is started again when it dies, after a pause that grows while it keeps dying."""
+
+    def __init__(
+        self, name: str, command: list[str], environment: Mapping[str, str], descriptors: tuple[int, ...]
+    ) -> None:
+        self.name, self._command, self._environment, self._descriptors = name, command, environment, descriptors
+        self.process: subprocess.Popen[bytes] | None = None
+        self.deaths = 0
+        self._started = self._due = 0.0
+
+    def start(self) -> None:
+        """Start it now."""
+        self._started = time.monotonic()
+        self.process = subprocess.Popen(
+            self._command,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            pass_fds=self._descriptors,
+            start_new_session=True,  # Ctrl-C goes to the supervisor alone, which stops them in order
+        )
+
+    def tend(self) -> None:
+        """Start it again if it died."""
+        if self.process is not None:
+            status = self.process.poll()
+            if status is None:
+                if time.monotonic() - self._started > _HEALTHY_S:
+                    self.deaths = 0
+                return
+            self.process = None
+            self.deaths += 1
+            pause = min(_TEND_S * 2 ** (self.deaths - 1), _MOST_PAUSE_S)
+            self._due = time.monotonic() + pause
+            _tell(f"{self.name} ended ({_reason(status)}); starting it again in {pause:.1f} s")
+        if time.monotonic() >= self._due:
+            self.start()
+
+    def stop(self, deadline: float) -> None:
+        """Wait for the end that was asked for; at ``deadline`` (monotonic seconds) it is killed, with its children."""
+        if self.process is None:
+            return
+        try:
+            self.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            _tell(f"{self.name} did not stop in time: killed")
+        with suppress(ProcessLookupError):  # its session is its own, and nobody may stay behind in it
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        if self.process is not None:
+            self.process.terminate()
+
+
+def _supervise(config: Config, listener: socket.socket, address: str, stopping: threading.Event) -> None:
+    from events.embedded import ServerFailed, open_database
+    from service.keys import BadKeyring, Keyring
+
+    with ExitStack() as cleanup:
+        fsync = "always" if config.durability == "none" else config.durability
+        try:
+            database = open_database(config.data, config.redis_url or None, fsync=fsync)
+            cleanup.callback(database.close)
+            if not config.keys:
+                Keyring.create(config.keyring_path)
+        except (ServerFailed, BadKeyring, OSError) as error:
+            raise CannotServe(str(error)) from error
+        url = config.redis_url if database.server is None else database.server.url
+        metrics = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="annals-metrics-"))
+        leash, hold = os.pipe()
+        for end in (leash, hold):
+            cleanup.callback(os.close, end)
+        environment = child_environment(replace(config, redis_url=url)) | {
+            "PROMETHEUS_MULTIPROC_DIR": metrics,
+            LEASH: str(leash),
+            LISTENER: str(listener.fileno()),
+        }
+        web = [sys.executable, "-m", "gunicorn", "--config", "python:service.worker", "service.worker:application()"]
+        children = [
+            Child("the web server", web, environment, (leash, listener.fileno())),
+            Child("the clerk", [sys.executable, "-m", "service", "clerk"], environment, (leash,)),
+        ]
+        cleanup.callback(_stop, children)
+        for child in children:
+            child.start()
+
+        def tend() -> bool:
+            try:
+                if database.ensure():
+                    _tell("the database had ended; it runs again")
+            except ServerFailed as error:
+                _tell(f"the database does not come up: {error}")
+            for child in children:
+                child.tend()
+            return all(child.deaths < _GIVE_UP for child in children)
+
+        _greet(address, config, tend, stopping)
+        while not stopping.wait(_TEND_S):
+            tend()
+        _tell("stopping")
+
+
+def _stop(children: list[Child]) -> None:
+    deadline = time.monotonic() + _STOP_S
+    for child in children:
+        child.terminate()
+    for child in children:
+        child.stop(deadline)
+
+
+def child_environment(config: Config) -> dict[str, str]:
+    """This process's environment, with the settings that children must share spelled out."""
+    return dict(os.environ) | {
+        setting.metadata["variable"]: _text(getattr(config, setting.name)) for setting in fields(config)
+    }
+
+
+def _text(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def on_leash(then: Callable[[], None]) -> None:
+    """In a child: call ``then`` once the supervisor is gone. Works with plain threads and under gevent."""
+    import select
+
+    if (number := os.environ.get(LEASH)) is None:
+        return
+
+    def watch() -> None:
+        select.select([int(number)], [], [])  # nothing is ever written: readable means that the other end is closed
+        then()
+
+    threading.Thread(target=watch, name="leash", daemon=True).start()
+
+
+# -- what both share -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _listen(host: str, port: int) -> Iterator[socket.socket]:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CannotServe(f"cannot listen on {host}: {error}") from error
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(2_048)
+        except OSError as error:
+            raise CannotServe(
+                f"port {port} on {host} is not to be had ({error.strerror}): try --port {port + 1}, or --port 0 for any"
+            ) from error
+        yield listener
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+
+
+@contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    stopping = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, lambda *_: stopping.set()) for number in numbers}
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _greet(address: str, config: Config, tend: Callable[[], bool], stopping: threading.Event) -> None:
+    """Wait until `/readyz` says yes, then say what there is to open.
+
+    :raises CannotServe: it did not within a minute, or its processes keep dying.
+    """
+    import urllib.error
+    import urllib.request
+
+    deadline = time.monotonic() + _START_S
+    answer = "no answer"
+    while not stopping.wait(0.05):
+        if not tend():
+            raise CannotServe("a process of the service keeps ending; its log above says why")
+        try:
+            with urllib.request.urlopen(f"{address}/readyz", timeout=2):
+                break
+        except urllib.error.HTTPError as error:
+            answer = error.read(1_000).decode(errors="replace")
+        except OSError as error:
+            answer = str(error)
+        if time.monotonic() > deadline:
+            raise CannotServe(f"not ready after {_START_S:.0f} s: {answer}")
+    else:
+        return
+    kept = "in memory: gone when you stop it" if config.ephemeral else f"kept in {_shown(config)}"
+    _say(
+        f"""
+Annals is ready. Its games are {kept}.
+
+  open    {address}/docs       the API, for people
+          {address}/v1/games   the games: finished ones to step through, one being played now
+
+  try     curl {address}/v1/games?status=playing
+          curl {address}/v1/library
+          curl -X POST {address}/v1/players -H 'Content-Type: application/json' -d '{{"name": "Ada"}}'
+
+  play    annals play --server {address} --new donjon --name Ada --bots
+
+Ctrl-C stops all of it."""
+    )
+
+
+def _shown(config: Config) -> str:
+    return "the database of REDIS_URL" if config.redis_url else f"{Path(config.data).resolve()}"
+
+
+def _reason(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _tell(text: str) -> None:
+    print(f"annals: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,418 @@
+"""Live streams: many watchers of one game cost one reader of the feeds a worker, and one read of each new event.
+
+    feeds ── reader ── Channel (one a watched game: folds each event once, writes its frame once a variant)
+                          ├─ watcher
+                          └─ watcher ...
+
+A watcher has no queue: it has a cursor into the channel's last frames, so a slow one costs nothing but its own delay,
+and one that fell behind them reads on from the log. Frames are those of Server-Sent Events (WHATWG HTML, 9.2).
+Everything waits with the primitives of `threading`, so that it works in threads and, patched, under gevent.
+"""
+
+import threading
+import time
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from engine.protocol import Happening
+from events.event import Event
+from events.log import Archived, Damage, EventLog, Unavailable, whole
+from replay.position import Finding, Position
+from service.clock import Clock
+from service.observe import DELIVERY_SECONDS, WATCHERS
+from service.positions import NotFound, Positions
+
+Variant = Hashable
+"""For whom a frame is written: equal variants get equal bytes."""
+Render = Callable[[Position, Event, list[Happening], Any], bytes]
+"""The JSON of an event for a variant, from the position after it and what happened."""
+
+RETRY_MS: Final = 1_000
+WINDOW: Final = 256
+"""Frames that a channel keeps."""
+CHUNK: Final = 64
+"""Frames that are written at once while a watcher catches up."""
+MOST_OWN_GAMES: Final = 500
+"""Games of one player that one `/v1/me/stream` follows."""
+_RECHECK_S: Final = 1.0
+
+_log = structlog.get_logger()
+
+
+def frame(data: bytes, *, id: int | None = None, event: str | None = None) -> bytes:
+    """One event of the stream; ``data`` has no line break."""
+    head = b"" if id is None else b"id: %d\n" % id
+    if event is not None:
+        head += b"event: %s\n" % event.encode()
+    return head + b"data: " + data + b"\n\n"
+
+
+HEARTBEAT: Final = b":\n\n"
+_OPENING: Final = b"retry: %d\n\n" % RETRY_MS
+
+
+@dataclass(slots=True)
+class _Shown:
+    """One event as its channel keeps it: where the game stood after it, and its frames by variant."""
+
+    version: int
+    kind: str
+    to_act: tuple[int, ...]
+    frames: dict[Variant, bytes]
+
+
+@dataclass(slots=True, eq=False)
+class Channel:
+    """A watched game: its position, kept at the head, and its last frames."""
+
+    position: Position
+    times: list[int]
+    version: int
+    """What the watchers may have; the position is ahead of it while a frame is being written."""
+    closed: bool = False
+    """The version is the last one. Set after it, so to be read before it."""
+    window: deque[_Shown] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    variants: Counter[Variant] = field(default_factory=Counter)
+    wakes: set[threading.Event] = field(default_factory=set)
+    lock: Any = field(default_factory=lambda: threading.Lock())
+    checked: float = 0.0
+    behind: bool = True
+    """Not everything that was written has been read."""
+
+    def visible(self, now_ms: int, delay_ms: int | None) -> tuple[bool, int, float | None]:
+        """(is it the end, the newest version to show, seconds until there is another).
+
+        Only what was written between the start and the close of a game is held back (None: until the close).
+        """
+        if (closed := self.closed) or delay_ms == 0 or not self.position.started_ms:
+            return closed, self.version, None
+        version, times = self.version, self.times
+        seen = bisect_right(times, self.position.started_ms, hi=version)
+        if delay_ms is None:
+            return False, seen, None
+        seen = max(seen, bisect_right(times, now_ms - delay_ms, hi=version))
+        return False, seen, (times[seen] + delay_ms - now_ms) / 1000 if seen < version else None
+
+    def since(self, cursor: int, upto: int, variant: Variant) -> list[bytes] | None:
+        """The frames after ``cursor`` up to version ``upto``, None where the channel does not have them (any more)."""
+        start = cursor - (self.window[0].version - 1) if self.window else -1
+        if start < 0:
+            return None
+        shown = [self.window[place] for place in range(start, min(start + upto - cursor, len(self.window)))]
+        frames = [one.frames.get(variant) for one in shown]
+        if len(frames) != upto - cursor or None in frames:
+            return None
+        return frames  # type: ignore[return-value]
+
+
+class Hub:
+    """The live streams of one worker."""
+
+    def __init__(
+        self, log: EventLog, positions: Positions, render: Render, clock: Clock, heartbeat_s: float = 15.0
+    ) -> None:
+        self._event_log, self._positions, self._render, self._clock = log, positions, render, clock
+        self._heartbeat_s = heartbeat_s * 0.9  # the promise is an upper bound
+        self._channels: dict[bytes, Channel] = {}
+        self._own: set[_Own] = set()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._reader: threading.Thread | None = None
+        self._cursors: dict[str, str] = {}
+
+    # -- watching ----------------------------------------------------------------------------------------------------
+
+    def watch(self, game_id: bytes, after: int, variant: Variant, delay_ms: int | None = 0) -> Iterator[bytes]:
+        """The frames of the events after version ``after``, then those to come, until the game is closed.
+
+        While it is played, each event comes ``delay_ms`` after it was written, or (None) not before the close.
+        """
+        yield _OPENING
+        with self._joined(game_id, variant) as (channel, wake):
+            cursor = after
+            while not self._closing.is_set():
+                wake.clear()
+                closed, upto, due_s = channel.visible(self._clock(), delay_ms)
+                if cursor < upto:
+                    for version, chunk in self._chunks(channel, cursor, upto, variant):
+                        yield chunk
+                        cursor = version
+                elif closed:
+                    yield _end(channel.position)
+                    return
+                elif not wake.wait(self._patience(channel, due_s)):
+                    self._check(channel)
+                    if due_s is None or due_s >= self._heartbeat_s:
+                        yield HEARTBEAT
+
+    def watch_own(self, player: bytes, games: Iterable[bytes]) -> Iterator[bytes]:
+        """For a player: `started`, `your-turn` and `finished` of the games where they sit, now and from now on.
+
+        Begins with a `your-turn` for each seat of theirs that is to act: whoever comes back misses nothing.
+        """
+        yield _OPENING
+        own = _Own(player, set(games))
+        with self._lock:
+            self._own.add(own)
+        self._start()
+        WATCHERS.inc()
+        try:
+            while not self._closing.is_set():
+                own.wake.clear()
+                for game_id in own.take():
+                    if len(own.seen) < MOST_OWN_GAMES:
+                        yield from self._enter(own, game_id)
+                chunk = b"".join(frame for game_id in list(own.seen) for frame in self._news(own, game_id))
+                if chunk:
+                    yield chunk
+                elif not own.found and not own.wake.wait(self._heartbeat_s):
+                    for channel, _ in own.seen.values():
+                        self._check(channel)
+                    yield HEARTBEAT
+        finally:
+            WATCHERS.dec()
+            with self._lock:
+                self._own.discard(own)
+            for game_id in list(own.seen):
+                self._leave(game_id, own.seen.pop(game_id)[0], None, own.wake)
+
+    def close(self) -> None:
+        """End all streams; their clients come back by themselves, elsewhere."""
+        self._closing.set()
+        with self._lock:
+            wakes = [wake for channel in self._channels.values() for wake in channel.wakes]
+            wakes += [own.wake for own in self._own]
+        for wake in wakes:
+            wake.set()
+
+    def _patience(self, channel: Channel, due_s: float | None) -> float:
+        if channel.behind:
+            return _RECHECK_S
+        return self._heartbeat_s if due_s is None else min(self._heartbeat_s, max(due_s, 0.001))
+
+    def _chunks(self, channel: Channel, cursor: int, upto: int, variant: Variant) -> Iterator[tuple[int, bytes]]:
+        """(version, frames up to it) from ``cursor`` to ``upto``: out of the channel, or else out of the log."""
+        if (frames := channel.since(cursor, upto, variant)) is not None:
+            yield upto, b"".join(frames)
+            return
+        chunk: list[bytes] = []
+        for position, event, happenings in self._positions.walk(channel.position.game_id, cursor, upto):
+            chunk.append(frame(self._render(position, event, happenings, variant), id=event.seq))
+            if len(chunk) == CHUNK:
+                yield event.seq, b"".join(chunk)
+                chunk = []
+        yield upto, b"".join(chunk)
+
+    # -- channels ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _joined(self, game_id: bytes, variant: Variant) -> Iterator[tuple[Channel, threading.Event]]:
+        wake = threading.Event()
+        channel = self._join(game_id, variant, wake)
+        WATCHERS.inc()
+        try:
+            yield channel, wake
+        finally:
+            WATCHERS.dec()
+            self._leave(game_id, channel, variant, wake)
+
+    def _join(self, game_id: bytes, variant: Variant | None, wake: threading.Event) -> Channel:
+        self._start()
+        with self._lock:
+            if (channel := self._channels.get(game_id)) is None:
+                game = self._positions.remembered(game_id)
+                position = Position(game_id) if game is None else game.position.copy()
+                position.report = _ignore
+                times = [] if game is None else game.times[:]
+                channel = self._channels[game_id] = Channel(position, times, position.version, position.closed)
+            channel.wakes.add(wake)
+            if variant is not None:
+                channel.variants[variant] += 1
+        if channel.behind:
+            self._refresh(channel)
+        return channel
+
+    def _leave(self, game_id: bytes, channel: Channel, variant: Variant | None, wake: threading.Event) -> None:
+        with self._lock:
+            channel.wakes.discard(wake)
+            if variant is not None:
+                channel.variants[variant] -= 1
+                if channel.variants[variant] == 0:
+                    del channel.variants[variant]
+            if not channel.wakes and self._channels.get(game_id) is channel:
+                del self._channels[game_id]
+
+    def _refresh(self, channel: Channel) -> None:
+        """Read what is new of a game, fold it, and wake its watchers."""
+        before = channel.version
+        try:
+            with channel.lock:
+                live = not channel.behind
+                for item in whole(self._event_log, channel.position.game_id, channel.position.version):
+                    if not isinstance(item, Damage):
+                        self._show(channel, item, live=live)
+                channel.behind = False
+        except (Unavailable, Archived):
+            channel.behind = True
+        if channel.version > before:
+            for wake in list(channel.wakes):
+                wake.set()
+
+    def _show(self, channel: Channel, event: Event, *, live: bool) -> None:
+        """Fold one event; a live one gets its frames, what was written before is read from the log by who asks."""
+        position = channel.position
+        happenings = position.advance(event)
+        channel.times.append(event.t_ms)
+        if live:
+            frames = {
+                variant: frame(self._render(position, event, happenings, variant), id=event.seq)
+                for variant in list(channel.variants)
+            }
+            channel.window.append(_Shown(event.seq, event.kind, tuple(position.to_act), frames))
+            DELIVERY_SECONDS.observe(max(0.0, (self._clock() - event.t_ms) / 1000))
+        channel.version = position.version
+        channel.closed = position.closed
+
+    def _check(self, channel: Channel) -> None:
+        """Has the feed kept something from us? One question a game, not one a watcher."""
+        if not channel.behind and time.monotonic() - channel.checked < self._heartbeat_s:
+            return
+        channel.checked = time.monotonic()
+        self._refresh(channel)
+
+    # -- the reader --------------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        """Have a reader, whose cursors are older than whatever is loaded from now on."""
+        with self._lock:
+            if self._reader is None or not self._reader.is_alive():
+                self._cursors = self._event_log.feed_ends()
+                self._reader = threading.Thread(target=self._read_feeds, name="feeds", daemon=True)
+                self._reader.start()
+
+    def _read_feeds(self) -> None:
+        while not self._closing.is_set():
+            try:
+                page = self._event_log.follow(self._cursors)
+            except Unavailable as error:
+                _log.warning("feeds-unavailable", error=str(error))
+                self._closing.wait(0.25)
+                continue
+            self._cursors = page.cursors
+            for game_id in dict.fromkeys(line.game_id for line in page.lines):
+                if (channel := self._channels.get(game_id)) is not None:
+                    self._refresh(channel)
+                if self._own:
+                    self._tell_own(game_id)
+
+    # -- a player's own games ----------------------------------------------------------------------------------------
+
+    def _tell_own(self, game_id: bytes) -> None:
+        """Somebody who watches their own games may just have sat down at this one."""
+        with self._lock:
+            watching = [own for own in self._own if game_id not in own.seen and game_id not in own.strangers]
+        if not watching:
+            return
+        try:
+            position = self._positions.load(game_id).position
+        except (Unavailable, NotFound):
+            return
+        for own in watching:
+            if position.seats_of(own.player):
+                own.find(game_id)
+            elif position.setup is not None:  # nobody sits down any more
+                own.strangers.add(game_id)
+
+    def _enter(self, own: "_Own", game_id: bytes) -> list[bytes]:
+        channel = self._join(game_id, None, own.wake)
+        if channel.closed:
+            self._leave(game_id, channel, None, own.wake)
+            return []
+        with channel.lock:
+            own.seen[game_id] = (channel, channel.version)
+            return own.greet(channel.position)
+
+    def _news(self, own: "_Own", game_id: bytes) -> list[bytes]:
+        channel, cursor = own.seen[game_id]
+        if channel.version == cursor:
+            return []
+        with channel.lock:
+            shown = [one for one in channel.window if one.version > cursor]
+            own.seen[game_id] = (channel, channel.version)
+            news = own.news(channel.position, shown, missed=len(shown) < channel.version - cursor)
+        if channel.closed:
+            del own.seen[game_id]
+            self._leave(game_id, channel, None, own.wake)
+        return news
+
+
+@dataclass(slots=True, eq=False)
+class _Own:
+    """One watcher of the games where a player sits."""
+
+    player: bytes
+    found: set[bytes]
+    """Games to enter."""
+    seen: dict[bytes, tuple[Channel, int]] = field(default_factory=dict)
+    """Games entered: their channel, and the version up to which all was told."""
+    acting: dict[bytes, set[int]] = field(default_factory=dict)
+    strangers: set[bytes] = field(default_factory=set)
+    wake: threading.Event = field(default_factory=threading.Event)
+
+    def find(self, game_id: bytes) -> None:
+        self.found.add(game_id)
+        self.wake.set()
+
+    def take(self) -> list[bytes]:
+        found = [self.found.pop() for _ in range(len(self.found))]
+        return [game_id for game_id in found if game_id not in self.seen]
+
+    def seats(self, position: Position) -> set[int]:
+        """The seats that wait for this player, and not for a bot in their place."""
+        return {number for number, seat in position.seat_items() if seat.player == self.player and seat.bot is None}
+
+    def greet(self, position: Position) -> list[bytes]:
+        """What to tell first about a game: is it their turn?"""
+        acting = self.acting[position.game_id] = self.seats(position) & set(position.to_act)
+        return [_told("your-turn", position, sorted(acting))] if acting else []
+
+    def news(self, position: Position, shown: list[_Shown], *, missed: bool) -> list[bytes]:
+        """What to tell about the events ``shown``; ``missed``: there were others before them."""
+        news: list[bytes] = []
+        seats = self.seats(position)
+        if any(one.kind == "seeded" for one in shown):
+            news.append(_told("started", position, sorted(seats)))
+        acting = self.acting.get(position.game_id, set()) if not missed else set()
+        risen: set[int] = set()
+        for one in shown:
+            now = seats & set(one.to_act)
+            risen |= now - acting
+            acting = now
+        self.acting[position.game_id] = acting
+        if turn := risen & acting:
+            news.append(_told("your-turn", position, sorted(turn)))
+        if position.closed:
+            self.acting.pop(position.game_id, None)
+            news.append(_told("finished", position, sorted(seats)))
+        return news
+
+
+def _told(event: str, position: Position, seats: list[int]) -> bytes:
+    facts = {"game_id": position.game_id.hex(), "version": position.version, "status": position.status, "seats": seats}
+    return frame(msgspec.json.encode(facts), event=event)
+
+
+def _end(position: Position) -> bytes:
+    facts = {"game_id": position.game_id.hex(), "version": position.version, "status": position.status}
+    return frame(msgspec.json.encode(facts), event="end")
+
+
+def _ignore(finding: Finding) -> None:
+    """A stream shows what was written; that it does not hold is said by the game's grade."""

@@ -1,0 +1,295 @@
+"""`annals play`: a client for the terminal that knows nothing but the REST API, and so proves it.
+
+It sits at one table: shows the board, lists the legal actions by number, sends the chosen one, and follows what the
+others do as it happens.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx
+import msgspec
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from engine.registry import game_name
+from replay.games import telling
+from replay.words import words
+
+CLOSED: Final = ("finished", "abandoned", "void")
+HELP: Final = "a number plays it · ? what is refused, and why · b board · r resign · q quit"
+_TRIES: Final = 5
+
+
+class Refused(Exception):
+    """The service says no, or is not there; the message is for the person at the terminal."""
+
+
+@dataclass(slots=True)
+class Api:
+    """The calls of one player to one service. What may fail on the way is sent again: every act carries a key."""
+
+    server: str
+    language: str = "en"
+    token: str | None = None
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=httpx.Timeout(10.0, read=30.0)))
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON at a path.
+
+        :raises Refused: the service says no.
+        """
+        return self._accepted(self._send("GET", path, params=query)).json()
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, **query: Any) -> Any:
+        """What the service answers to a request to do something, done once however often it is sent.
+
+        :raises Refused: the service says no.
+        """
+        return self._accepted(self.try_post(path, body, **query)).json()
+
+    def try_post(self, path: str, body: Mapping[str, Any] | None = None, **query: Any) -> httpx.Response:
+        """The same, where a refusal is an answer too."""
+        return self._send(
+            "POST", path, json=body or {}, params=query, headers={"Idempotency-Key": secrets.token_hex(16)}
+        )
+
+    def follow(self, path: str, after: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(event type, data) of a live stream from version ``after``, through broken connections, until its end."""
+        last = after
+        while True:
+            headers = self._headers() | {"Accept": "text/event-stream", "Last-Event-ID": str(last)}
+            try:
+                with self.http.stream("GET", self.server + path, headers=headers) as response:
+                    if response.status_code != 200:
+                        response.read()
+                        self._accepted(response)
+                    for kind, number, data in messages(response.iter_lines()):
+                        last = number if number is not None else last
+                        yield kind, msgspec.json.decode(data)
+                        if kind == "end":
+                            return
+            except httpx.TransportError:
+                time.sleep(1)  # the stream asks for so long
+
+    def _send(self, method: str, path: str, headers: Mapping[str, str] = {}, **more: Any) -> httpx.Response:
+        for attempt in range(_TRIES):
+            try:
+                response = self.http.request(
+                    method, self.server + path, headers=self._headers() | dict(headers), **more
+                )
+            except httpx.TransportError as error:
+                if attempt == _TRIES - 1:
+                    raise Refused(f"{self.server} does not answer: {error}") from error
+            else:
+                if response.status_code != 503 or attempt == _TRIES - 1:
+                    return response
+            time.sleep(0.2 * 2**attempt)
+        raise AssertionError("unreachable")
+
+    def _headers(self) -> dict[str, str]:
+        return {"Accept-Language": self.language} | ({"Authorization": f"Bearer {self.token}"} if self.token else {})
+
+    def _accepted(self, response: httpx.Response) -> httpx.Response:
+        if response.is_success:
+            return response
+        raise Refused(problem(response))
+
+
+def messages(lines: Iterator[str]) -> Iterator[tuple[str, int | None, bytes]]:
+    """(event type, id, data) of the messages in a stream of Server-Sent Events."""
+    kind, number, data = "message", None, list[str]()
+    for line in lines:
+        if not line:
+            if data:
+                yield kind, number, "\n".join(data).encode()
+            kind, number, data = "message", None, []
+            continue
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if name == "data":
+            data.append(value)
+        elif name == "event":
+            kind = value
+        elif name == "id" and value.isdigit():
+            number = int(value)
+
+
+def problem(response: httpx.Response) -> str:
+    """What a refusal says."""
+    try:
+        told = response.json()
+    except ValueError:
+        return f"{response.status_code} {response.reason_phrase}"
+    return str(told.get("detail") or told.get("title") or response.reason_phrase)
+
+
+def play(
+    *,
+    game: str | None,
+    server: str,
+    token: str | None,
+    name: str | None,
+    new: str | None,
+    seats: int,
+    bots: bool,
+    choose: Sequence[str],
+    lang: str,
+    ask: Callable[[str], str] | None = None,
+    console: Console | None = None,
+) -> None:
+    """Play or watch one game until it is over or the person has had enough.
+
+    :raises Refused: the service says no, or is not there.
+    """
+    console = console or Console()
+    if game is not None and "://" in game:
+        server, _, game = game.rstrip("/").rpartition("/")
+        server = server.partition("/v1/")[0].partition("/games")[0]
+    api = Api(server.rstrip("/"), lang, token)
+    if name is not None:
+        registered = api.post("/v1/players", {"name": name})
+        api.token = registered["token"]
+        console.print(f"You are {registered['name']}. To come back: ANNALS_TOKEN={registered['token']}", markup=False)
+    if new is not None:
+        game = _open(api, new, seats, choices(choose), bots=bots)
+        console.print(f"The table is {api.server}/v1/games/{game}", markup=False)
+    assert game is not None
+    Table(api, game.rstrip("/").rpartition("/")[2], console, ask or console.input).sit()
+
+
+def choices(pairs: Sequence[str]) -> dict[str, str]:
+    """``hero=tala`` as a member of a request."""
+    return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+def _open(api: Api, game: str, seats: int, chosen: Mapping[str, str], *, bots: bool) -> str:
+    """A new table: the newest ruleset of that game, with us on seat 1."""
+    if api.token is None:
+        raise Refused("who opens the table? Give --name to register, or --token")
+    offered = [one["ruleset"] for one in api.get("/v1/rulesets")["rulesets"]]
+    found = [one for one in offered if game in (one, game_name(one))]
+    if not found:
+        raise Refused(f"no game {game} is on offer; there are: {', '.join(offered)}")
+    table = api.post("/v1/games", {"ruleset": found[-1], "seats": seats, **chosen})["game_id"]
+    if bots:
+        bot = api.get(f"/v1/rulesets/{found[-1]}")["bots"][0]["name"]
+        for _ in range(seats - 1):
+            api.post(f"/v1/games/{table}/seats", {"bot": bot})
+        api.post(f"/v1/games/{table}/start")
+    return str(table)
+
+
+@dataclass(slots=True)
+class Table:
+    """One game on the screen."""
+
+    api: Api
+    game_id: str
+    console: Console
+    ask: Callable[[str], str]
+    told: int = 0
+    """The version up to which everything was told."""
+
+    @property
+    def path(self) -> str:
+        return f"/v1/games/{self.game_id}"
+
+    def sit(self) -> None:
+        """Stay until the end."""
+        me = self.api.get("/v1/me")["player_id"] if self.api.token else None
+        game = self.api.get(self.path)
+        self.told = max(0, game["version"] - 5)
+        while True:
+            game = self.api.get(self.path)
+            mine = [seat["seat"] for seat in game["seats"] if me is not None and seat["player_id"] == me]
+            due = [seat for seat in mine if seat in game["to_act"]]
+            if game["status"] in CLOSED:
+                self._tell(game["version"])
+                self._show_end(game)
+                return
+            if due:
+                self._tell(game["version"])
+                if not self._turn(game, due[0]):
+                    return
+            else:
+                self._follow(mine)
+
+    def _turn(self, game: Mapping[str, Any], seat: int) -> bool:
+        """Let the person act for a seat; False: they have had enough."""
+        self._show_board()
+        legal = self.api.get(f"{self.path}/actions", seat=seat)
+        for number, action in enumerate(legal["actions"], 1):
+            self.console.print(Text(f"{number:>3}  {action['label']}"))
+        while True:
+            answer = self.ask(f"seat {seat} ({HELP}): ").strip().lower()
+            if answer == "q":
+                return False
+            if answer == "b":
+                self._show_board()
+            elif answer == "?":
+                for refused in legal["refused"]:
+                    self.console.print(Text(f"  {refused['target']}: {refused['message']} [{refused['rule']}]"))
+            elif answer == "r":
+                self.api.post(f"{self.path}/seats/{seat}/resign")
+                return True
+            elif answer.isdigit() and 1 <= int(answer) <= len(legal["actions"]):
+                return self._act(legal["actions"][int(answer) - 1]["action"], legal["version"], seat)
+            else:
+                self.console.print(Text(f"  {HELP}"))
+
+    def _act(self, action: Mapping[str, Any], version: int, seat: int) -> bool:
+        body = {"action": action, "expected_version": version}
+        response = self.api.try_post(f"{self.path}/actions", body, seat=seat)
+        if not response.is_success:  # the table moved on meanwhile, say: look again
+            self.console.print(Text(f"  {problem(response)}", style="yellow"))
+        return True
+
+    def _follow(self, mine: Sequence[int]) -> None:
+        """Tell what the others do, until one of our seats is to act or the game is over."""
+        for kind, event in self.api.follow(f"{self.path}/events", self.told):
+            if kind == "end":
+                return
+            self._tell_event(event)
+            if mine and any(seat in mine for seat in self.api.get(self.path)["to_act"]):
+                return
+
+    def _tell(self, version: int) -> None:
+        """Tell what happened up to a version."""
+        while self.told < version:
+            page = self.api.get(f"{self.path}/events", after=self.told, limit=100)
+            for event in page["events"]:
+                self._tell_event(event)
+            if not page["events"]:
+                return
+
+    def _tell_event(self, event: Mapping[str, Any]) -> None:
+        self.told = max(self.told, event["seq"])
+        self.console.print(Text(f"{event['seq']:>4}  {event['narration']}", style="dim"))
+
+    def _show_board(self) -> None:
+        state = self.api.get(f"{self.path}/state")["state"]
+        if state is None:
+            return
+        game = game_name(self.api.get(self.path)["ruleset"])
+        spoken = words(self.api.language)
+
+        def name(term: str) -> str:
+            found = spoken.term(term, game)
+            return found.text if found else term
+
+        self.console.print(Panel(Text("\n".join(telling(game).board(state, name))), expand=False))
+
+    def _show_end(self, game: Mapping[str, Any]) -> None:
+        self._show_board()
+        outcome = game["outcome"]
+        if outcome is None:
+            self.console.print(Text(f"The game is {game['status']}.", style="bold"))
+            return
+        scores = ", ".join(f"seat {seat}: {score}" for seat, score in enumerate(outcome["scores"], 1))
+        winners = ", ".join(map(str, outcome["winners"]))
+        self.console.print(Text(f"{outcome['ending']}: won by seat {winners} ({scores})", style="bold"))
