@@ -31,6 +31,8 @@ Fsync = Literal["always", "everysec", "no"]
 _SOCKET_PATH_LIMIT = 100
 """Bytes of a unix socket's path that every system allows."""
 _POLL_S = 0.01
+_ANSWER_S = 1.0
+"""How long a server may take to answer before it is asked again."""
 
 
 class ServerFailed(Exception):
@@ -85,7 +87,7 @@ class Embedded:
         if len(os.fsencode(self.socket)) > _SOCKET_PATH_LIMIT:
             self.socket = _runtime_directory() / f"{zlib.crc32(os.fsencode(self.data)):08x}.sock"
         self.url = f"unix://{quote(str(self.socket))}"
-        self._client = connect(self.url)
+        self._client = connect(self.url, timeout_s=_ANSWER_S)
         self._user: int | None = None
         self._owner = os.getpid()
 
@@ -144,7 +146,10 @@ class Embedded:
                 raise ServerFailed(f"the server does not answer after {timeout} s: {self._last_words()}")
             time.sleep(_POLL_S)
         if not started and self.fsync == "always":  # who adopts may ask for more, never for less
-            self._client.config_set("appendfsync", "always")
+            try:
+                Wire(self._client).call(("CONFIG", "SET", "appendfsync", "always"))
+            except Unavailable as error:
+                raise ServerFailed(f"the server does not say that it writes at once: {error}") from error
         return started
 
     def _spawn(self) -> None:

@@ -23,26 +23,26 @@ _FIXED: Final[dict[str, Any]] = {
     "decode_responses": False,
     "retry": Retry(NoBackoff(), 0),
     "retry_on_timeout": False,
-    "socket_timeout": SOCKET_TIMEOUT_S,
     "driver_info": None,
 }
 _REFUSED = (
     redis.BusyLoadingError,
     redis.ReadOnlyError,
     redis.OutOfMemoryError,
-    redis.exceptions.ClusterDownError,
+    redis.exceptions.ClusterDownError,  # a replica that lost its master among them
     redis.exceptions.TryAgainError,
 )
 _REFUSED_CODES = ("BUSY ", "MISCONF ", "NOREPLICAS ")
 
 
-def connect(url: str, max_connections: int = 1_000) -> redis.Redis:
-    """A client of the server at ``redis://``, ``rediss://`` or ``unix://``. Nothing is sent yet.
+def connect(url: str, max_connections: int = 1_000, timeout_s: float = SOCKET_TIMEOUT_S) -> redis.Redis:
+    """A client of the server at ``redis://``, ``rediss://`` or ``unix://``, which waits for an answer up to
+    ``timeout_s`` seconds. Nothing is sent yet.
 
     :raises ValueError: the address is none of these.
     """
     address: dict[str, Any] = parse_url(url)  # type: ignore[no-untyped-call] # the library types the rest
-    options = {**address, **_FIXED, "max_connections": max_connections}
+    options = {**address, **_FIXED, "max_connections": max_connections, "socket_timeout": timeout_s}
     return redis.Redis(connection_pool=redis.ConnectionPool(**options))
 
 
