@@ -83,7 +83,7 @@ class State(msgspec.Struct):
 
     ``active``: the seat whose turn it is (0 before the game is opened); ``bag`` and ``pile``: what is left to draw, id
     -> count, no zeros; ``heroes``: in seat order; ``mp`` and ``steps``: movement points left and steps taken this turn;
-    ``progress``: the last turn in which something was discovered, defeated, opened or picked up; ``safe``: where a
+    ``progress``: the last turn in which something was discovered, defeated, opened or picked up (6.5); ``safe``: where a
     retreat leads; ``things``: the monster, closed chest or item in a room; ``turn``: turns begun so far.
     """
 

@@ -33,7 +33,8 @@ def take(state: State, drop: Drop) -> str:
     """5.1-5.3: the item on the tile changes hands; ``drop`` stays for it. The item taken."""
     hero = state.hero
     item = state.things.pop(hero.at)
-    state.progress = state.turn
+    if drop is UNSET:
+        state.progress = state.turn  # an exchange is none, else two items could be exchanged for ever (8.31)
     if item == KEY:
         hero.key = True
         return item

@@ -209,6 +209,15 @@ def test_progress_starts_the_count_of_rounds_again(donjon, things, action, draws
     donjon.then(progress=2, ending="")
 
 
+def test_an_exchange_of_items_is_no_progress(donjon):
+    donjon.given("tala", weapons=["dagger", "dagger"], things={"0,0": "axe"})
+    donjon.when("pick-up", drop="dagger")
+    donjon.then(progress=0, things={"0,0": "dagger"})
+    donjon.given("tala", weapons=["dagger"], things={"0,0": "axe"})
+    donjon.when("pick-up")
+    donjon.then(progress=1)
+
+
 def test_zero_rounds_are_never_a_stalemate(donjon):
     donjon.given("tala", options={"stalemate_rounds": 0})
     for _ in range(500):
