@@ -158,10 +158,13 @@ def play(
     seats: int,
     seed: int,
     watch: Callable[[Any, list[Legal]], None] = lambda state, legal: None,
-    most_steps: int = 20_000,
+    enough: int = 0,
     **options: Any,
 ) -> Played:
-    """A game by random legal actions, to its end. ``watch`` sees every position with its legal actions."""
+    """A game by random legal actions, to its end or for ``enough`` steps.
+
+    ``watch`` sees every position with its legal actions.
+    """
     whims = random.Random(seed)
     setup = Setup(msgspec.to_builtins(rules.options(**options)), [SeatSetup({}) for _ in range(seats)])
     game = Played(rules, setup, rules.initial(setup))
@@ -176,7 +179,9 @@ def play(
         chance = committed(f"{seed}:{len(game.steps)}")
         game.happenings += rules.apply(game.state, seat, action, chance)
         game.steps.append((seat, action, chance.draws))
-        assert len(game.steps) < most_steps, "the game does not end"
+        if len(game.steps) == enough:
+            break
+        assert len(game.steps) < 20_000, "the game does not end"
     watch(game.state, [])
     return game
 
