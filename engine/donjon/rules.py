@@ -242,7 +242,9 @@ class Donjon(Rules[State]):
 
     def view(self, state: State, viewer: int | None) -> dict[str, Any]:
         """Everything is public: the pile and the bag are counts, no order is decided before it is drawn."""
-        return {name: msgspec.to_builtins(part) for name in PUBLIC if (part := getattr(state, name)) is not UNSET}
+        seen = {name: msgspec.to_builtins(part) for name in PUBLIC if (part := getattr(state, name)) is not UNSET}
+        seen["tiles"] = {at: {"exits": tile.exits, "kind": tile.kind} for at, tile in state.tiles.items()}
+        return seen
 
     def cast(self, state: State) -> list[str]:
         return [hero.name for hero in state.heroes]

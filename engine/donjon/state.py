@@ -29,8 +29,11 @@ Phase = Literal[
 Ending = Literal["", "dragon", "exhaustion", "stalemate", "withdrawal"]
 
 
-class Tile(msgspec.Struct, frozen=True):
-    """A tile that lies on the table: its open sides, of ``nesw`` in this order, and its kind."""
+class Tile(msgspec.Struct, frozen=True, array_like=True):
+    """A tile that lies on the table: its open sides, of ``nesw`` in this order, and its kind.
+
+    Packed as ``[exits, kind]``: up to 80 of them are hashed after every event.
+    """
 
     exits: str
     kind: str
@@ -83,8 +86,8 @@ class State(msgspec.Struct):
 
     ``active``: the seat whose turn it is (0 before the game is opened); ``bag`` and ``pile``: what is left to draw, id
     -> count, no zeros; ``heroes``: in seat order; ``mp`` and ``steps``: movement points left and steps taken this turn;
-    ``progress``: the last turn in which something was discovered, defeated, opened or picked up (6.5); ``safe``: where a
-    retreat leads; ``things``: the monster, closed chest or item in a room; ``turn``: turns begun so far.
+    ``progress``: the last turn in which something was discovered, defeated, opened or picked up (6.5); ``safe``: where
+    a retreat leads; ``things``: the monster, closed chest or item in a room; ``turn``: turns begun so far.
     """
 
     active: int

@@ -266,3 +266,18 @@ def test_a_draw_too_few_or_too_many_is_noticed(donjon):
     donjon.when("move", to=[1, 0])
     with pytest.raises(WrongDraw):
         donjon.when("roll-dice", 3)
+
+
+def test_a_view_shows_every_part_of_the_state_by_name(donjon):
+    donjon.given("tala", tiles={"1,0": "room new"}, things={"1,0": "mummy"}, scrolls=["attack-scroll"])
+    donjon.when("move", to=[1, 0])
+    donjon.when("roll-dice", 2, 3)
+    view = donjon.rules.view(donjon.state, None)
+    assert set(view) == set(donjon.state.__struct_fields__) - {"placing"}
+    assert view["tiles"]["1,0"] == {"exits": "new", "kind": "room"}
+    assert view["fight"] == {"bonus": 1, "boost": 0, "kept": 0, "pairs": [[2, 3]]}
+    assert view["heroes"][0] == {
+        "at": "1,0", "gold": 0, "hp": 5, "key": False, "name": "tala", "scrolls": ["attack-scroll"], "weapons": [],
+        "withdrawn": False,
+    }  # fmt: skip
+    assert view["table"]["orientation"] == "random"
