@@ -1,0 +1,66 @@
+"""What a game gives for being told, besides its catalogue: variants of messages, chapters, a text board."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from engine.protocol import Action, Happening
+
+
+class Verbatim(str):
+    """Text that is no term: the name of a person is never translated."""
+
+    __slots__ = ()
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A fact that is told by a message of its own."""
+
+    message: str
+    facts: Mapping[str, Any]
+
+
+class Telling:
+    """How a game is told. The defaults tell any game plainly; a game overrides what it can say better.
+
+    A message may come in variants, ``<message>.<variant>``, and may name facts besides the fields of what it tells.
+    Both depend on nothing but the happening and the state after its event, or the action and the state before it.
+    """
+
+    variants: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Message (``happening.hero-moved``) -> its variants, where it has any; "" is the message itself."""
+    more: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Message -> the facts that `facts` adds."""
+    parts: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Message (``part.standing``) of a `Part` -> its facts."""
+    terms: ClassVar[frozenset[str]] = frozenset()
+    """Every id that a placeholder may hold."""
+    refusals: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Every refusal code, with the details that its message may name."""
+    endings: ClassVar[Sequence[str]] = ()
+    """Every ending that an outcome may name."""
+    chapters: ClassVar[Mapping[str, str]] = {}
+    """Happening -> the kind of chapter that begins with it."""
+    rare_chapters: ClassVar[Mapping[str, str]] = {}
+    """The same for happenings of which only some begin one: `chapter` decides."""
+
+    def variant(self, told: Happening | Action, state: Any) -> str:
+        """Which variant of its message tells it."""
+        return ""
+
+    def facts(self, told: Happening | Action, state: Any) -> dict[str, Any]:
+        """More facts for its message."""
+        return {}
+
+    def seat(self, seat: int, state: Any) -> str:
+        """The term by which the game calls a seat (its hero), "" where it has none."""
+        return ""
+
+    def chapter(self, happening: Happening) -> str:
+        """The kind of chapter that begins with a happening, or ""."""
+        return self.chapters.get(str(type(happening).__struct_config__.tag), "")
+
+    def board(self, view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str]:
+        """A view of the state as lines of text; ``name`` puts a term into words."""
+        return [f"{name}: {value}" for name, value in view.items()]
