@@ -61,7 +61,8 @@ def _serve_here(config: Config, listener: socket.socket, address: str, stopping:
     from werkzeug.serving import make_server
 
     from service import logs
-    from service.bootstrap import bootstrap, create_app
+    from service.app import create_app
+    from service.bootstrap import bootstrap
     from service.clerk import Clerk
 
     logs.configure(config.log_level, "serve")

@@ -27,7 +27,8 @@ logconfig_dict = logs.library_logging(_config.log_level)
 
 def application() -> "Flask":
     """The application of this worker, called after the fork."""
-    from service.bootstrap import bootstrap, create_app
+    from service.app import create_app
+    from service.bootstrap import bootstrap
 
     logs.configure(_config.log_level, "web")
     deps = bootstrap(_config)

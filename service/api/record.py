@@ -1,0 +1,173 @@
+"""The record: events, positions, the replay, and the audit's verdict."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from flask import Response, request
+from msgspec import UNSET
+
+from replay.page import replay_page
+from replay.replay import Replay
+from service import stream
+from service.access import View
+from service.api import present, shapes
+from service.api.play import state_of
+from service.api.problems import Problem
+from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
+from service.api.tables import seen
+
+api = Api()
+NDJSON: Final = "application/x-ndjson"
+SSE: Final = stream.MEDIA_TYPE
+FOREVER: Final = "max-age=31536000, immutable"
+PAGE: Final = 100
+_encoder = msgspec.json.Encoder()
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/events",
+    tag="record",
+    query=shapes.EventsQuery,
+    returns=shapes.Events,
+    problems=("game-not-found", "watching-forbidden", "bad-header"),
+    headers=("Link",),
+    media={NDJSON: shapes.EventOut, SSE: str},
+    takes=("Last-Event-ID",),
+)
+def show_events(call: Call, game_id: bytes) -> Response:
+    """The events, each with its words in the language asked for.
+
+    As a JSON page; with `Accept: application/x-ndjson` all of them, one a line; with `Accept: text/event-stream` as
+    they happen, resumed behind `after` or `Last-Event-ID`, until an `end` event once the game is over.
+    """
+    view = seen(call, game_id).watched()
+    after, limit = _after(call), call.query.limit
+    match request.accept_mimetypes.best_match(["application/json", NDJSON, SSE], default="application/json"):
+        case stream.MEDIA_TYPE:
+            return stream.game_stream(call.deps, view, call.caller, after, call.language)
+        case "application/x-ndjson":
+            lines = (_encoder.encode(event) + b"\n" for event in _events(call, view, after, limit))
+            headers = {"Cache-Control": "private, no-cache", "Content-Language": call.language}
+            return Response(lines, headers=headers, content_type=NDJSON)
+    limit = PAGE if limit is UNSET else limit
+    events = list(_events(call, view, after, limit))
+    upto = min(view.version, after + limit)
+    following = upto if upto < view.version else None
+    headers = {}
+    if following is not None:
+        query = f"after={following}&limit={limit}" + ("" if call.query.lang is UNSET else f"&lang={call.query.lang}")
+        headers["Link"] = f'</v1/games/{game_id.hex()}/events?{query}>; rel="next"'
+    return reply(shapes.Events(events=events, next=following), headers=headers, language=call.language)
+
+
+def _after(call: Call) -> int:
+    """Behind which event to begin.
+
+    :raises Problem: Last-Event-ID is none of this stream's.
+    """
+    if call.query.after is not UNSET:
+        return int(call.query.after)
+    header = request.headers.get("Last-Event-ID", "").strip()
+    if not header:
+        return 0
+    if not (header.isascii() and header.isdecimal() and len(header) <= 9):
+        detail = "the id of an event of this stream"
+        raise Problem("bad-header", {}, {"errors": [{"header": "Last-Event-ID", "detail": detail}]})
+    return int(header)
+
+
+def _events(call: Call, view: View, after: int, limit: Any) -> Iterator[shapes.EventOut]:
+    deps, position = call.deps, view.game.position
+    names = present.player_names(deps, position)
+    upto = view.version if limit is UNSET else min(view.version, after + limit)
+    for then, event, happenings in deps.positions.walk(view.game.id, after, upto):
+        yield present.event(then, event, happenings, names, call.language)
+
+
+# -- positions -------------------------------------------------------------------------------------------------------
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/positions/<version:version>",
+    tag="record",
+    query=shapes.SeatQuery,
+    returns=shapes.PositionOut,
+    problems=("game-not-found", "watching-forbidden", "position-not-found", "not-your-seat"),
+    headers=("ETag",),
+    takes=("If-None-Match",),
+    statuses={304: ("It never changes.", None)},
+)
+def show_position(call: Call, game_id: bytes, version: int) -> Response:
+    """The game after `version` events: it never changes, and may be kept for ever. Position 0 is empty.
+
+    What a watcher may see; with `seat=`, what the caller's seat may see.
+    """
+    deps, asked = call.deps, call.query.seat
+    tag = tagged(version, None if asked is UNSET else f"s{asked}")
+    if asked is UNSET and unchanged(tag) and deps.positions.is_open_to_all(game_id):
+        if version <= deps.log.head(game_id).version:
+            return not_modified(tag, f"public, {FOREVER}")
+        raise Problem("position-not-found")
+    view = seen(call, game_id).watched()
+    if version > view.version:
+        raise Problem("position-not-found")
+    seat = None if asked is UNSET else view.seat(asked)
+    shared = view.public and seat is None
+    cache = f"{'public' if shared else 'private'}, {FOREVER}"
+    if unchanged(tag):
+        return not_modified(tag, cache)
+    position = deps.positions.at(game_id, version)
+    shown = shapes.PositionOut(
+        version=version,
+        status=position.status,  # type: ignore[arg-type] # one of STATUSES
+        to_act=position.to_act,
+        state=state_of(position, seat),
+        fingerprint=None if (fingerprint := position.fingerprint) is None else fingerprint.hex(),
+        grade=position.grade,  # type: ignore[arg-type] # one of three
+    )
+    headers = {"ETag": tag, "Cache-Control": cache}
+    return reply(shown, headers=headers | ({"Vary": "Accept"} if shared else {}))
+
+
+# -- the replay ------------------------------------------------------------------------------------------------------
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/replay",
+    tag="record",
+    query=shapes.ReplayQuery,
+    returns=shapes.ReplayOut,
+    problems=("game-not-found", "watching-forbidden", "position-not-found"),
+)
+def show_replay(call: Call, game_id: bytes) -> Response:
+    """The game told step by step: each event's happenings in words, and chapters to jump to.
+
+    Without `spoilers=1` nothing in the answer depends on what came after the position `at`.
+    """
+    query, view = call.query, seen(call, game_id).watched()
+    names = present.player_names(call.deps, view.game.position)
+    with call.deps.positions.replay(game_id, view.version) as whole:
+        replay = whole if len(whole) == view.version else _cut(whole, view.version)
+        page = replay_page(
+            replay,
+            at=None if query.at is UNSET else query.at,
+            after=query.after,
+            limit=query.limit,
+            language=call.language,
+            spoilers=query.spoilers == "1",
+            names=names,
+        )
+    return reply(page, language=call.language)
+
+
+def _cut(replay: Replay, version: int) -> Replay:
+    """The replay as it was at a version: for who may not see further yet."""
+    events = (replay.event(number) for number in range(1, version + 1))
+    return Replay(replay.game_id, [event for event in events if event is not None])

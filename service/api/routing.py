@@ -1,0 +1,403 @@
+"""From a route's declaration to Flask and to OpenAPI: what it takes, answers and refuses is written once.
+
+A handler is a function of a `Call` and the ids in its path. Its body and query are msgspec structs, decoded strictly
+before it is called; what it raises becomes a problem (problems.py).
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+from flask import Flask, Response, request
+from werkzeug.datastructures import ETags
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import BaseConverter
+
+from replay.words import LANGUAGES
+from service.access import Caller
+from service.api import problems
+from service.api.problems import Problem
+from service.api.shapes import Open
+from service.commands import Stale
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+
+Auth = Literal["nobody", "anybody", "player", "recent player"]
+"""Who may call: ``nobody`` looks at no token; ``anybody`` may have one; the others must, and ``recent player`` may be
+remembered for a second, for the one route that has to be fast."""
+
+JSON: Final = "application/json"
+BODY_LIMIT: Final = 65_536
+EXPOSED: Final = "ETag, Link, Location, Retry-After, Idempotency-Replayed"
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, read: who asks, in which language, and what for."""
+
+    deps: "Deps"
+    caller: Caller
+    language: str
+    query: Any = None
+    body: Any = None
+
+    @property
+    def player(self) -> bytes:
+        """The player who asks; only where the route needs one."""
+        assert self.caller.player is not None
+        return self.caller.player
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One operation of the API."""
+
+    method: str
+    path: str
+    handler: Callable[..., Response]
+    tag: str
+    auth: Auth
+    query: type[msgspec.Struct] | None
+    body: type[msgspec.Struct] | None
+    body_optional: bool
+    returns: Any
+    status: int
+    problems: tuple[str, ...]
+    headers: tuple[str, ...]
+    media: Mapping[str, Any]
+    """Further media types of the answer, with what they hold."""
+    takes: tuple[str, ...]
+    """Request headers that mean something here."""
+    statuses: Mapping[int, tuple[str, Any]]
+    """Further statuses of success: what they say, and the shape of their JSON or None."""
+
+    @property
+    def name(self) -> str:
+        return self.handler.__name__
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.handler) or "").partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def description(self) -> str:
+        return (inspect.getdoc(self.handler) or "").partition("\n\n")[2]
+
+    @property
+    def template(self) -> str:
+        """The path as OpenAPI writes it."""
+        return re.sub(r"<(?:[^:>]+:)?(\w+)>", r"{\1}", self.path)
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """(name, converter) of the ids in the path."""
+        return [(name, converter or "string") for converter, name in re.findall(r"<(?:([^:>]+):)?(\w+)>", self.path)]
+
+    @property
+    def refused_as(self) -> list[str]:
+        """The codes of every problem that the operation may answer with."""
+        codes = {*self.problems, "internal", "method-not-allowed"}
+        if self.auth != "nobody":
+            codes |= {"token-invalid", "unavailable"}
+        if self.auth in ("player", "recent player"):
+            codes |= {"token-missing"}
+        if self.body is not None:
+            codes |= {"malformed-json", "invalid-body", "unsupported-media-type", "body-too-large"}
+        if self.parameters:
+            codes |= {"not-found"}
+        return sorted(codes | {"bad-query"})
+
+
+@dataclass(slots=True)
+class Api:
+    """The routes of the service, in the order in which they were declared."""
+
+    routes: list[Route] = field(default_factory=list)
+
+    def route(
+        self,
+        method: str,
+        path: str,
+        *,
+        tag: str,
+        returns: Any,
+        auth: Auth = "anybody",
+        query: type[msgspec.Struct] | None = None,
+        body: type[msgspec.Struct] | None = None,
+        body_optional: bool = False,
+        status: int = 200,
+        problems: tuple[str, ...] = (),
+        headers: tuple[str, ...] = (),
+        media: Mapping[str, Any] = {},  # never changed
+        takes: tuple[str, ...] = (),
+        statuses: Mapping[int, tuple[str, Any]] = {},
+    ) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+        """Declare the decorated function as the handler of a route."""
+
+        def declare(handler: Callable[..., Response]) -> Callable[..., Response]:
+            self.routes.append(
+                Route(
+                    method=method,
+                    path=path,
+                    handler=handler,
+                    tag=tag,
+                    auth=auth,
+                    query=query,
+                    body=body,
+                    body_optional=body_optional,
+                    returns=returns,
+                    status=status,
+                    problems=problems,
+                    headers=headers,
+                    media=media,
+                    takes=takes,
+                    statuses=statuses,
+                )
+            )
+            return handler
+
+        return declare
+
+    def install(self, app: Flask, deps: "Deps") -> None:
+        """Put every route into an application."""
+        app.url_map.converters |= _CONVERTERS
+        app.url_map.merge_slashes = False
+        for route in self.routes:
+            app.add_url_rule(route.path, route.name, _view(route, deps), methods=[route.method])
+
+
+class _Id(BaseConverter):
+    """32 lower-case hex digits, as 16 bytes."""
+
+    regex = "[0-9a-f]{32}"
+
+    def to_python(self, value: str) -> bytes:
+        return bytes.fromhex(value)
+
+    def to_url(self, value: bytes) -> str:
+        return value.hex()
+
+
+class _Ruleset(BaseConverter):
+    regex = "[a-z][a-z-]*(?:@[0-9]{1,4})?"
+
+
+class _Version(BaseConverter):
+    """A whole number without leading zeros."""
+
+    regex = "0|[1-9][0-9]{0,8}"
+
+    def to_python(self, value: str) -> int:
+        return int(value)
+
+
+class _TokenId(BaseConverter):
+    regex = "[0-9a-f]{16}"
+
+
+class _Slug(BaseConverter):
+    regex = "[a-z][a-z0-9-]*"
+
+
+_CONVERTERS: Final[dict[str, type[BaseConverter]]] = {
+    "id": _Id,
+    "ruleset": _Ruleset,
+    "version": _Version,
+    "token": _TokenId,
+    "slug": _Slug,
+}
+PATTERNS: Final = {
+    "id": {"type": "string", "pattern": f"^{_Id.regex}$"},
+    "ruleset": {"type": "string", "pattern": f"^{_Ruleset.regex}$"},
+    "version": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
+    "token": {"type": "string", "pattern": f"^{_TokenId.regex}$"},
+    "slug": {"type": "string", "pattern": f"^{_Slug.regex}$"},
+    "string": {"type": "string"},
+}
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
+    handler, auth, query_type = route.handler, route.auth, route.query
+    decode = None if route.body is None else _decoder(route.body)
+
+    def view(**ids: Any) -> Response:
+        call = Call(deps, _caller(deps, auth), language())
+        if query_type is not None:
+            call.query = _query(query_type)
+        if decode is not None:
+            call.body = _body(decode, route)
+        return handler(call, **ids)
+
+    return view
+
+
+def _caller(deps: "Deps", auth: Auth) -> Caller:
+    if auth == "nobody":
+        return Caller()
+    header = request.headers.get("Authorization")
+    if header is None:
+        if auth == "anybody":
+            return Caller()
+        raise Problem("token-missing", headers={"WWW-Authenticate": "Bearer"})
+    scheme, _, token = header.partition(" ")
+    player = None
+    if scheme.lower() == "bearer" and (token := token.strip()):
+        player = deps.accounts.recent(token) if auth == "recent player" else deps.accounts.identify(token)
+    if player is None:
+        raise Problem("token-invalid", headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+    return Caller(player, lambda: deps.accounts.roles(player))
+
+
+def bearer() -> str:
+    """The token of the request, on a route that needs one."""
+    return request.headers["Authorization"].partition(" ")[2].strip()
+
+
+def language() -> str:
+    """The language of the answer: ``lang``, or what Accept-Language likes best, or English.
+
+    :raises Problem: there are no words in the language asked for by ``lang``.
+    """
+    if request.query_string and (asked := request.args.get("lang")) is not None:
+        if asked not in LANGUAGES:
+            detail = f"one of {', '.join(LANGUAGES)}"
+            raise Problem("bad-query", {}, {"errors": [{"parameter": "lang", "detail": detail}]})
+        return asked
+    return preferred_language()
+
+
+def preferred_language() -> str:
+    """What Accept-Language likes best, or English."""
+    if "Accept-Language" not in request.headers:
+        return "en"
+    return request.accept_languages.best_match(LANGUAGES) or "en"
+
+
+def _query(form: type[msgspec.Struct]) -> Any:
+    values = request.args.to_dict() if request.query_string else {}
+    try:
+        return msgspec.convert(values, form, strict=False)
+    except msgspec.ValidationError as error:
+        pointer, detail = problems.pointer_of(str(error))
+        errors = [{"parameter": pointer.removeprefix("/") or None, "detail": detail}]
+        raise Problem("bad-query", {}, {"errors": errors}) from error
+
+
+def _body(decode: Callable[[bytes], Any], route: Route) -> Any:
+    data = request.get_data(cache=False)
+    if not data and route.body_optional:
+        data = b"{}"
+    elif request.mimetype != JSON:
+        raise Problem("unsupported-media-type", members={"accepts": [JSON]}, headers={"Accept": JSON})
+    try:
+        return decode(data)
+    except msgspec.ValidationError as error:
+        pointer, detail = problems.pointer_of(str(error))
+        raise Problem("invalid-body", {}, {"errors": [{"pointer": pointer, "detail": detail}]}) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem("malformed-json", {}, {"errors": [{"pointer": "", "detail": _short(error)}]}) from error
+
+
+def _decoder(form: type[msgspec.Struct]) -> Callable[[bytes], Any]:
+    """Bytes to the form; of an `Open` form: to (the form, the members that are not its own)."""
+    if not issubclass(form, Open):
+        return msgspec.json.Decoder(form).decode
+    names = frozenset(form.__struct_fields__)
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+    def split(data: bytes) -> tuple[msgspec.Struct, dict[str, Any]]:
+        members = decode(data)
+        own = {name: value for name, value in members.items() if name in names}
+        return msgspec.convert(own, form), {name: value for name, value in members.items() if name not in names}
+
+    return split
+
+
+def _short(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+
+
+# -- answering -------------------------------------------------------------------------------------------------------
+
+
+def reply(
+    body: Any, status: int = 200, headers: Mapping[str, str] = {}, language: str | None = None
+) -> Response:  # fmt: skip
+    """A JSON answer."""
+    response = Response(_encoder.encode(body), status, headers, content_type=JSON)
+    if "Cache-Control" not in response.headers:
+        response.headers["Cache-Control"] = "no-store" if request.method == "POST" else "private, no-cache"
+    if language is not None:
+        response.headers["Content-Language"] = language
+    return response
+
+
+def tagged(version: int, *variant: str | None) -> str:
+    """A strong entity tag: ``"<version>.<variant>"`` (RFC 9110, 8.8.3)."""
+    return '"' + ".".join([str(version), *(part for part in variant if part)]) + '"'
+
+
+def unchanged(tag: str) -> bool:
+    """Does the caller have this representation already (If-None-Match, weak comparison)?"""
+    header = request.headers.get("If-None-Match")
+    if header is None:
+        return False
+    held: ETags = request.if_none_match
+    return held.star_tag or held.contains_weak(tag.strip('"'))
+
+
+def not_modified(tag: str, cache: str = "private, no-cache") -> Response:
+    """304, without a body."""
+    return Response(status=304, headers={"ETag": tag, "Cache-Control": cache})
+
+
+def install_errors(app: Flask, told: Callable[[Exception], None], stale: Callable[[Stale, str], Problem]) -> None:
+    """Let every error be answered as a problem. ``told`` is given what nobody foresaw; its text goes nowhere else."""
+
+    def answer(error: Exception) -> Response:
+        if isinstance(error, HTTPException) and error.code is not None and error.code < 400:
+            response = error.get_response()
+            assert isinstance(response, Response)
+            return response
+        said = request.args.get("lang")
+        spoken = said if said in LANGUAGES else preferred_language()
+        try:
+            problem = stale(error, spoken) if isinstance(error, Stale) else problems.problem_of(error, spoken)
+        except Exception as second:  # noqa: BLE001 # telling of an error must not fail
+            error, problem = second, problems.problem_of(second, spoken)
+        if problem is None:
+            told(error)
+            problem = Problem("internal")
+        return problems.render(problem, spoken)
+
+    app.register_error_handler(Exception, answer)
+
+
+def install_headers(app: Flask) -> None:
+    """What every answer carries: what it varies by, who may read it from other origins, and how it may be used."""
+
+    @app.after_request
+    def add(response: Response) -> Response:
+        headers = response.headers
+        headers.setdefault("Vary", "Accept, Accept-Language, Authorization")
+        headers.setdefault("X-Content-Type-Options", "nosniff")
+        headers.setdefault("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+        headers.setdefault("Referrer-Policy", "no-referrer")
+        if request.method in ("GET", "HEAD", "OPTIONS"):  # reads only: pages of other hosts may not act
+            headers["Access-Control-Allow-Origin"] = "*"
+            headers["Access-Control-Expose-Headers"] = EXPOSED
+            if request.method == "OPTIONS":
+                headers["Access-Control-Allow-Methods"] = "GET, HEAD, OPTIONS"
+                headers["Access-Control-Allow-Headers"] = (
+                    "Accept, Accept-Language, Authorization, If-None-Match, Last-Event-ID"
+                )
+                headers["Access-Control-Max-Age"] = "86400"
+        return response

@@ -1,0 +1,541 @@
+"""The JSON that the API takes and answers with. Ids and hashes are lower-case hex, times RFC 3339 in UTC."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+Id = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="16 random bytes in hex.")]
+Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="SHA-256 in hex.")]
+Short = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", description="8 bytes in hex.")]
+Time = Annotated[str, Meta(description="RFC 3339, UTC, milliseconds.", extra_json_schema={"format": "date-time"})]
+SeatNumber = Annotated[int, Meta(ge=1, le=255)]
+Version = Annotated[int, Meta(ge=0, le=999_999_999)]
+Limit = Annotated[int, Meta(ge=1, le=500)]
+Language = Literal["en", "fr", "ja"]
+Visibility = Literal["public", "unlisted", "private"]
+Watching = Annotated[
+    str,
+    Meta(
+        pattern="^(open|none|delayed:[1-9][0-9]{0,4})$",
+        description="What those see who do not sit at the table, while it is played: all, nothing, or all with a delay "
+        "in seconds.",
+    ),
+]
+Status = Literal["open", "playing", "finished", "abandoned", "void"]
+Grade = Literal["EXACT", "UNVERIFIED", "DIVERGED"]
+RulesetId = Annotated[str, Meta(max_length=64, examples=["donjon@1"])]
+Key = Annotated[str, Meta(max_length=200)]
+Plain = dict[str, Any]
+
+
+class In(msgspec.Struct, frozen=True, kw_only=True):
+    """What a request holds."""
+
+
+class Open(In, frozen=True):
+    """What a request holds, with further members that make up a seat's choice."""
+
+
+class Out(msgspec.Struct, frozen=True, kw_only=True):
+    """What an answer holds."""
+
+
+# -- players ---------------------------------------------------------------------------------------------------------
+
+
+class NewPlayer(In, frozen=True, forbid_unknown_fields=True):
+    """A player to be."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200, description="1 to 40 characters once trimmed.")]
+
+
+class Registered(Out, frozen=True):
+    """A new player. The token is shown this once."""
+
+    player_id: Id
+    name: str
+    token: str
+
+
+class TokenInfo(Out, frozen=True):
+    """A token, without the token."""
+
+    token_id: Short
+    created_at: Time
+    current: bool
+
+
+class Tokens(Out, frozen=True):
+    """The tokens of a player, oldest first."""
+
+    tokens: list[TokenInfo]
+
+
+class NewToken(Out, frozen=True):
+    """A new token, shown this once."""
+
+    token_id: Short
+    token: str
+
+
+class OwnSeat(Out, frozen=True):
+    """A seat of the caller's in a game that is not over."""
+
+    game_id: Id
+    ruleset: str
+    seat: int
+    status: Status
+    to_act: bool
+
+
+class Me(Out, frozen=True):
+    """The caller: who, and where they sit."""
+
+    player_id: Id
+    name: str
+    roles: list[str]
+    created_at: Time
+    seats: list[OwnSeat]
+    to_act: list[Id]
+    links: dict[str, str]
+
+
+# -- rulesets --------------------------------------------------------------------------------------------------------
+
+
+class SeatRange(Out, frozen=True):
+    """How many seats a table may have."""
+
+    minimum: int
+    maximum: int
+
+
+class BotInfo(Out, frozen=True):
+    """A bot that can take a seat."""
+
+    name: str
+    levels: list[int]
+
+
+class RulesetSummary(Out, frozen=True):
+    """A game on offer."""
+
+    ruleset: str
+    game: str
+    title: str
+    seats: SeatRange
+    links: dict[str, str]
+
+
+class Rulesets(Out, frozen=True):
+    """Every game on offer."""
+
+    rulesets: list[RulesetSummary]
+
+
+class RulesetDetail(RulesetSummary, frozen=True):
+    """A game on offer, with JSON Schemas (2020-12) of what a table and a seat may choose and do."""
+
+    rules_hash: Hash
+    options: Annotated[Plain, Meta(description="JSON Schema of the table's options, with defaults.")]
+    choice: Annotated[Plain, Meta(description="JSON Schema of what a seat may choose when it sits down.")]
+    actions: Annotated[dict[str, Plain], Meta(description="JSON Schema of each action by its type.")]
+    choices: Annotated[Plain, Meta(description="JSON Schema of `choices`, the parametric actions.")]
+    happenings: Annotated[dict[str, Plain], Meta(description="JSON Schema of each happening by its type.")]
+    purposes: Annotated[dict[str, str], Meta(description="What is drawn, by purpose.")]
+    bots: list[BotInfo]
+
+
+# -- games -----------------------------------------------------------------------------------------------------------
+
+
+class NewGame(Open, frozen=True):
+    """A table to be. Further members are the creator's choice at seat 1, as the ruleset's `choice` schema says."""
+
+    ruleset: RulesetId
+    seats: SeatNumber
+    options: Plain = {}
+    visibility: Visibility = "public"
+    watching: Watching = "open"
+    sit: bool = True
+
+
+class NewFork(In, frozen=True, forbid_unknown_fields=True):
+    """Play on from a position of a finished game. `visibility` is the source's unless it is given."""
+
+    version: Annotated[int, Meta(ge=1, le=999_999_999)]
+    visibility: Visibility | UnsetType = UNSET
+    watching: Watching = "open"
+    sit: bool = True
+
+
+class NewSeat(Open, frozen=True):
+    """Sit down, or let a bot sit down, or at a private table a player.
+
+    Further members are the seat's choice, as the ruleset's `choice` schema says.
+    """
+
+    seat: SeatNumber | UnsetType = UNSET
+    bot: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
+    level: Annotated[int, Meta(ge=0, le=1_000)] | UnsetType = UNSET
+    player: Id | UnsetType = UNSET
+
+
+class BotSeat(Out, frozen=True):
+    """Which bot plays a seat."""
+
+    name: str
+    level: int
+
+
+class SeatOut(Out, frozen=True):
+    """A place at the table. `custody`: does the server act for the seat, or does the seat sign?"""
+
+    seat: int
+    player_id: Id | None
+    name: str | None
+    hero: str | None
+    bot: BotSeat | None
+    custody: Literal["self", "server"] | None
+
+
+class OutcomeOut(Out, frozen=True):
+    """How a game ended."""
+
+    ending: str
+    winners: list[int]
+    scores: list[int]
+    facts: Plain
+
+
+class Source(Out, frozen=True):
+    """The position that a fork plays on from."""
+
+    game_id: Id
+    version: int
+
+
+class GameOut(Out, frozen=True):
+    """A game. `commitment` is the server's for its dice; `grade` says whether its record folds to what it says."""
+
+    game_id: Id
+    ruleset: str
+    status: Status
+    seats: list[SeatOut]
+    version: int
+    head: Hash
+    to_act: list[int]
+    outcome: OutcomeOut | None
+    reason: str | None
+    commitment: Hash
+    options: Plain
+    visibility: Visibility
+    watching: str
+    created_at: Time
+    updated_at: Time
+    forked_from: Source | None
+    grade: Grade
+    first_bad: int | None
+    links: dict[str, str]
+
+
+class GameRow(Out, frozen=True):
+    """A game in a list."""
+
+    game_id: Id
+    ruleset: str
+    status: Status
+    seats: list[SeatOut]
+    version: int
+    head: Hash
+    to_act: list[int]
+    outcome: OutcomeOut | None
+    visibility: Visibility
+    watching: str
+    created_at: Time
+    updated_at: Time
+    forked_from: Source | None
+    links: dict[str, str]
+
+
+class GameList(Out, frozen=True):
+    """A page of games, newest first."""
+
+    games: list[GameRow]
+    next: Annotated[str | None, Meta(description="Cursor of the next page.")]
+
+
+# -- play ------------------------------------------------------------------------------------------------------------
+
+
+class ActionOut(Out, frozen=True):
+    """A legal action. `target` is the element of the picture to click; `chance`: it may draw."""
+
+    action: Plain
+    label: str
+    target: str
+    chance: bool
+
+
+class RefusedOut(Out, frozen=True):
+    """What a person would naturally click, and why it is not to be had."""
+
+    target: str
+    code: str
+    message: str
+    rule: str
+
+
+class FieldOut(Out, frozen=True):
+    """One field of a parametric action: between `minimum` and `maximum` of `ids`."""
+
+    minimum: int
+    maximum: int
+    ids: list[str | int]
+
+
+class ChoiceOut(Out, frozen=True):
+    """A parametric action: its type, and what may go into its fields."""
+
+    type: str
+    fields: dict[str, FieldOut]
+    target: str
+    chance: bool
+
+
+class Actions(Out, frozen=True):
+    """What a seat may do now, and what it may not."""
+
+    version: int
+    seat: int | None
+    actions: list[ActionOut]
+    choices: list[ChoiceOut]
+    refused: list[RefusedOut]
+
+
+class StateOut(Out, frozen=True):
+    """The state as the caller may see it, with the caller's legal actions."""
+
+    version: int
+    status: Status
+    seat: int | None
+    to_act: list[int]
+    state: Plain | None
+    fingerprint: Short | None
+    grade: Grade
+    actions: list[ActionOut]
+    choices: list[ChoiceOut]
+
+
+class NewAction(In, frozen=True, forbid_unknown_fields=True):
+    """An action, and the version that it is meant for (or If-Match)."""
+
+    action: Annotated[
+        msgspec.Raw,
+        Meta(
+            description="As the ruleset's `actions` schemas say: `type`, and the action's own members.",
+            extra_json_schema={"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}}},
+        ),
+    ]
+    expected_version: Version | UnsetType = UNSET
+
+
+class Checked(Out, frozen=True):
+    """The answer to a dry run: it would be accepted."""
+
+    version: int
+    seat: int
+    legal: Literal[True]
+
+
+class Absent(In, frozen=True, forbid_unknown_fields=True):
+    """Whose turn is claimed: by default that of the seat the game waits for."""
+
+    seat: SeatNumber | UnsetType = UNSET
+
+
+# -- the record ------------------------------------------------------------------------------------------------------
+
+
+class DrawOut(Out, frozen=True):
+    """A random result: a die (`sides`, `value`) or one picked of `total` (`value` is its place, `id` what it is)."""
+
+    number: Annotated[str, Meta(pattern="^[0-9]+[.][0-9]+$")]
+    purpose: str
+    value: int
+    sides: int | UnsetType = UNSET
+    total: int | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+
+
+class EventOut(Out, frozen=True):
+    """One event. `facts` are what else its body holds, bytes in hex."""
+
+    seq: int
+    kind: str
+    seat: int | None
+    at: Time
+    action: Plain | None
+    draws: list[DrawOut]
+    fingerprint: Short | None
+    prev: Hash
+    hash: Hash
+    narration: str
+    facts: Plain
+
+
+class Events(Out, frozen=True):
+    """A page of events. `next`: the `after` of the next page."""
+
+    events: list[EventOut]
+    next: int | None
+
+
+class Acted(EventOut, frozen=True):
+    """The event of an accepted act, and the game after it."""
+
+    version: int
+    head: Hash
+    status: Status
+    to_act: list[int]
+    outcome: OutcomeOut | None
+
+
+class PositionOut(Out, frozen=True):
+    """The game after `version` events."""
+
+    version: int
+    status: Status
+    to_act: list[int]
+    state: Plain | None
+    fingerprint: Short | None
+    grade: Grade
+
+
+class StepOut(Out, frozen=True):
+    """What a replay shows one at a time: a happening of an event, or the event where nothing is to be told of it."""
+
+    version: int
+    index: int
+    of: int
+    kind: str
+    seat: int | None
+    actor: int | None
+    at: Time
+    words: str
+    rule: str
+    grade: Grade
+    happening: Plain | None
+
+
+class ChapterOut(Out, frozen=True):
+    """A place worth jumping to: it begins with step `index` of event `version`."""
+
+    kind: str
+    version: int
+    index: int
+    seat: int | None
+    title: str
+
+
+class GradeOut(Out, frozen=True):
+    """Does the record fold to what it says? Where not: `at` which event, and what."""
+
+    name: Grade
+    at: int | None
+    detail: str | None
+    stored: str | None
+    folded: str | None
+
+
+class ReplayOut(Out, frozen=True):
+    """A stretch of a game, told. `next`: the `after` of the next page on the way to `position`."""
+
+    game_id: Id
+    ruleset: str | None
+    position: int
+    status: Status
+    after: int
+    next: int | None
+    grade: GradeOut
+    steps: list[StepOut]
+    chapters: list[ChapterOut]
+    length: int | UnsetType = UNSET
+    outcome: Plain | UnsetType | None = UNSET
+
+
+# -- queries ---------------------------------------------------------------------------------------------------------
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What every call may ask: the language of words and problems, before Accept-Language."""
+
+    lang: Language | UnsetType = UNSET
+
+
+class GamesQuery(Query, frozen=True):
+    """Which games to list. `player=me` and `to_act=me` mean the caller."""
+
+    status: Status | UnsetType = UNSET
+    ruleset: RulesetId | UnsetType = UNSET
+    player: Annotated[str, Meta(pattern="^([0-9a-f]{32}|me)$")] | UnsetType = UNSET
+    to_act: Literal["me"] | UnsetType = UNSET
+    forked_from: Id | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+    cursor: Annotated[str, Meta(max_length=200)] | UnsetType = UNSET
+
+
+class SeatQuery(Query, frozen=True):
+    """For which of the caller's seats."""
+
+    seat: SeatNumber | UnsetType = UNSET
+
+
+class ActQuery(SeatQuery, frozen=True):
+    """`check=1`: would it be accepted? Nothing is written."""
+
+    check: Literal["0", "1"] = "0"
+
+
+class EventsQuery(Query, frozen=True):
+    """Which events: those after version `after`, at most `limit`."""
+
+    after: Version | UnsetType = UNSET
+    limit: Limit | UnsetType = UNSET
+
+
+class ReplayQuery(Query, frozen=True):
+    """Which part to tell: the events after version `after`, at most `limit`, to somebody who has come to `at`."""
+
+    at: Version | UnsetType = UNSET
+    after: Version = 0
+    limit: Limit = 100
+    spoilers: Literal["0", "1"] = "0"
+
+
+class LibraryQuery(Query, frozen=True):
+    """Of which game."""
+
+    ruleset: RulesetId | UnsetType = UNSET
+
+
+# -- the service -----------------------------------------------------------------------------------------------------
+
+
+class LibraryEntry(Out, frozen=True):
+    """A position to play on from: it waits in `state` for `seat`, who may do `actions`."""
+
+    ruleset: str
+    state: str
+    game_id: Id
+    version: int
+    seat: int
+    actions: list[str]
+    links: dict[str, str]
+
+
+class Library(Out, frozen=True):
+    """The position library."""
+
+    positions: list[LibraryEntry]

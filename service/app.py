@@ -1,0 +1,37 @@
+"""The Flask application: routes, errors, headers. Everything it works with is handed in."""
+
+from typing import TYPE_CHECKING
+
+import structlog
+from flask import Flask
+
+from service import observe
+from service.api import meta, play, players, record, rulesets, tables
+from service.api.routing import BODY_LIMIT, install_errors, install_headers
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+
+_log = structlog.get_logger()
+_PARTS = (players, rulesets, tables, play, record, meta)
+meta.everything.routes[:] = [route for part in _PARTS for route in part.api.routes]
+
+
+def create_app(deps: "Deps") -> Flask:
+    """The application over these dependencies."""
+    app = Flask("service", template_folder="templates", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = BODY_LIMIT
+    app.url_map.strict_slashes = True
+    app.url_map.redirect_defaults = False
+    app.jinja_env.autoescape = True
+    meta.everything.install(app, deps)
+    app.register_blueprint(observe.blueprint(deps))
+    observe.watch_requests(app)
+    install_headers(app)
+    install_errors(app, _told, lambda error, language: play.stale(deps, error, language))
+    return app
+
+
+def _told(error: Exception) -> None:
+    """What nobody foresaw goes to the log, and nowhere else."""
+    _log.error("unforeseen", exc_info=error)

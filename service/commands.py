@@ -1,0 +1,551 @@
+"""The command path: every act on a game, from the request to the durable event, in five steps.
+
+1 load, 2 decide (the draft), 3 seal (in the draft), 4 append, 5 remember and answer. On a conflict the game is loaded
+again and the decision is taken anew, so an act that expects a version says Stale. No step holds a lock.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from engine.chance import possible
+from engine.protocol import Action, Happening, Illegal, Rules, name_and_args
+from engine.registry import BOTS, RULESETS, game_name
+from events import codec, seeds
+from events.bodies import BotName, Create
+from events.event import Event
+from events.log import AlreadyDone, Conflict, Unavailable, idempotency_key
+from replay.fingerprint import rules_hash
+from replay.position import ABANDONED, EXACT, OPEN, PLAYING, NotYourTurn, Position
+from service.access import NotYourSeat
+from service.drafts import FORK_LIMIT, Draft, WrongStatus
+from service.positions import Game, NotFound
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
+
+BUILD: Final = "annals 0.1.0"
+_TRIES: Final = 16
+
+
+class Stale(Exception):
+    """The game has moved on from, or not come to, the version that the act expects."""
+
+    def __init__(self, game: Game, expected: int) -> None:
+        super().__init__(f"version {expected} is expected, the game is at {game.version}")
+        self.game, self.expected = game, expected
+
+
+class KeyReused(Exception):
+    """The idempotency key was used before, for something else."""
+
+
+class Unsound(Exception):
+    """The game's record does not fold to what it says, so nothing may be added to it."""
+
+    def __init__(self, game: Game) -> None:
+        super().__init__(f"the record is {game.position.grade}")
+        self.game = game
+
+
+class MasterMissing(Exception):
+    """The master key of the game's dice is not in the keyring."""
+
+
+class SeatTaken(Exception):
+    """Somebody sits there, or everywhere."""
+
+    def __init__(self, seat: int | None, free: list[int]) -> None:
+        super().__init__("no seat is free" if seat is None else f"seat {seat} is taken")
+        self.seat, self.free = seat, free
+
+
+class NoSuchSeat(Exception):
+    """The table has no seat of that number."""
+
+    def __init__(self, seat: int, seats: int) -> None:
+        super().__init__(f"there is no seat {seat}")
+        self.seat, self.seats = seat, seats
+
+
+class SeatsOpen(Exception):
+    """The game cannot start while seats are free."""
+
+    def __init__(self, free: list[int]) -> None:
+        super().__init__(f"free seats: {free}")
+        self.free = free
+
+
+class TooEarly(Exception):
+    """The turn's time is not over yet; None: the table has no clock."""
+
+    def __init__(self, wait_ms: int | None) -> None:
+        super().__init__("the table has no clock" if wait_ms is None else f"{wait_ms} ms are left")
+        self.wait_ms = wait_ms
+
+
+class CannotFork(Exception):
+    """Nothing can be played on from there. ``why``: not-finished, before-start, game-over or too-large."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class UnknownRuleset(LookupError):
+    """No such ruleset is on offer."""
+
+
+class BadChoice(ValueError):
+    """What was asked for at the table is not of the ruleset's form. ``field`` says where."""
+
+    def __init__(self, field: str, detail: str) -> None:
+        super().__init__(detail)
+        self.field, self.detail = field, detail
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An act that is in the log: its event, the game after it, and what happened. ``again``: it was there before."""
+
+    event: Event
+    position: Position
+    happenings: list[Happening]
+    again: bool = False
+
+
+# -- the path --------------------------------------------------------------------------------------------------------
+
+
+def submit(deps: "Deps", game_id: bytes, seat: int, action: Action, expected: int, key: str | None) -> Accepted:
+    """Carry out a seat's action on the version it expects.
+
+    A key that was used before gives the same answer again, before anything else is asked.
+
+    :raises NotFound, Stale, WrongStatus, NotYourTurn, Illegal, KeyReused, Unsound, MasterMissing, Unavailable:
+        then nothing was written (`events.log.OutcomeUnknown`: perhaps it was).
+    """
+    mark = None if key is None else idempotency_key(key)
+
+    def decide(game: Game) -> Draft:
+        if game.version != expected:
+            raise Stale(game, expected)
+        if game.position.seats[seat - 1].bot is not None:  # it was handed over since the caller was let in
+            raise NotYourSeat(seat)
+        draft = drafted(deps, game)
+        draft.act(seat, action, mark)
+        return draft
+
+    game = deps.positions.remembered(game_id)  # perhaps behind: then the append says so
+    if game is not None and game.version == expected:
+        try:
+            return _act(deps, game, decide, action)
+        except (Conflict, Stale, NotYourSeat, WrongStatus, NotYourTurn, Illegal, Unsound):
+            pass  # decided on what was remembered; what holds now decides
+    if mark is not None and (seq := deps.log.answered(game_id, seat, mark)) is not None:
+        return _answered(deps, game_id, seq, action)
+    for _ in range(_TRIES):
+        try:
+            return _act(deps, deps.positions.load(game_id), decide, action)
+        except Conflict:
+            continue
+    raise Unavailable("too many others write to this game")
+
+
+def change(deps: "Deps", game_id: bytes, decide: Callable[[Game], Draft]) -> tuple[Draft, Game]:
+    """Write what ``decide`` drafts on the game as it stands, deciding again for as long as others are faster.
+
+    :raises NotFound, Unsound, MasterMissing, Unavailable: and whatever ``decide`` raises; then nothing was written.
+    """
+    for _ in range(_TRIES):
+        game = deps.positions.load(game_id)
+        draft = decide(game)
+        try:
+            written = deps.log.append(draft.events)
+        except Conflict:
+            continue
+        assert not isinstance(written, AlreadyDone), "only an act has a key"
+        return draft, _remember(deps, game, draft)
+    raise Unavailable("too many others write to this game")
+
+
+def drafted(deps: "Deps", game: Game) -> Draft:
+    """A draft on a game whose record is sound.
+
+    :raises Unsound: it is not.
+    :raises MasterMissing: its dice cannot be derived here.
+    """
+    if game.position.grade != EXACT:
+        raise Unsound(game)
+    if game.chain is None:
+        create = game.position.create
+        assert create is not None
+        game.chain = dice_chain(deps, game.id, create.key_id, create.chain_len)
+    return Draft(game.position, deps.clock(), game.chain)
+
+
+def dice_chain(deps: "Deps", game_id: bytes, key_id: str, length: int = seeds.CHAIN_LENGTH) -> seeds.Chain:
+    """The server's dice chain of a game.
+
+    :raises MasterMissing: the keyring lacks its key.
+    """
+    if (master := deps.keyring.masters.get(key_id)) is None:
+        raise MasterMissing(key_id)
+    return seeds.Chain(game_id, seeds.SERVER, seeds.server_tail(master, game_id), length)
+
+
+def _act(deps: "Deps", game: Game, decide: Callable[[Game], Draft], action: Action) -> Accepted:
+    draft = decide(game)
+    written = deps.log.append(draft.events)
+    if isinstance(written, AlreadyDone):
+        return _answered(deps, game.id, written.event.seq, action)
+    _remember(deps, game, draft)
+    return Accepted(draft.events[0], draft.position, draft.happenings)
+
+
+def _remember(deps: "Deps", game: Game, draft: Draft) -> Game:
+    game = game.advanced(draft.position, draft.events)
+    deps.positions.keep(game)
+    return game
+
+
+def _answered(deps: "Deps", game_id: bytes, seq: int, action: Action) -> Accepted:
+    """The answer that an act got, derived again from the log.
+
+    :raises KeyReused: it was for another action.
+    """
+    last = seq
+    game = deps.positions.load(game_id)
+    for position, event, happenings in deps.positions.walk(game_id, seq - 1, seq):
+        asked = list(name_and_args(action))
+        if event.kind != "act" or codec.encode(event.body.get("a")) != codec.encode(asked):
+            raise KeyReused
+        over = position.outcome is not None or position.dice.revealed == seeds.CHAIN_LENGTH
+        if over and game.version > seq:  # what ended the game was closed in the same append
+            last = seq + 1
+            for closed, _, more in deps.positions.walk(game_id, seq, last):
+                return Accepted(event, closed, happenings + more, again=True)
+        return Accepted(event, position, happenings, again=True)
+    raise NotFound(f"event {last} of {game_id.hex()}")
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a creator asks for. ``sit``: the choice of seat 1's player, None where nobody sits down yet."""
+
+    ruleset: str
+    seats: int
+    options: Mapping[str, Any]
+    visibility: str
+    watching: str
+    sit: Mapping[str, Any] | None
+
+
+def create(deps: "Deps", creator: bytes, table: Table, key: str | None) -> tuple[Game, bool]:
+    """Open a table, and seat its creator. With a key that was used before: the same game as it was then (True).
+
+    :raises UnknownRuleset, BadChoice, Illegal, KeyReused, Unavailable: then nothing was written.
+    """
+    rules = RULESETS.get(table.ruleset)
+    if rules is None:
+        raise UnknownRuleset(table.ruleset)
+    if table.seats not in rules.seats:
+        raise BadChoice("seats", f"{table.ruleset} has {rules.seats[0]} to {rules.seats[-1]} seats, not {table.seats}")
+    options = msgspec.to_builtins(_convert(table.options, rules.options, "options"))
+    return _open(deps, creator, table, options, rules, key)
+
+
+def fork(
+    deps: "Deps", creator: bytes, source: Game, version: int, visibility: str | None, watching: str, sit: bool
+) -> Game:
+    """Open a table that plays on from a position of a finished game.
+
+    :raises NoSuchPosition: the game has not come so far.
+    :raises CannotFork: nothing can be played on from there.
+    """
+    origin = source.position
+    if not origin.closed or origin.status not in ("finished", ABANDONED) or origin.create is None:
+        raise CannotFork("not-finished")
+    position = deps.positions.at(source.id, version)
+    if position.rules is None or position.state is None or version == 0:
+        raise CannotFork("before-start")
+    if position.outcome is not None or position.status != PLAYING:
+        raise CannotFork("game-over")
+    if len(codec.encode(msgspec.to_builtins(position.state), codec.STATE_LIMIT)) > FORK_LIMIT:
+        raise CannotFork("too-large")
+    table = Table(
+        position.rules.id,
+        len(position.seats),
+        origin.create.options,
+        visibility or origin.create.visibility,
+        watching,
+        {} if sit else None,
+    )
+    forked_from = (source.id, version, position.head, position.state_hash())
+    game, _ = _open(deps, creator, table, dict(origin.create.options), position.rules, None, forked_from)
+    return game
+
+
+def _open(
+    deps: "Deps",
+    creator: bytes,
+    table: Table,
+    options: dict[str, Any],
+    rules: Rules[Any],
+    key: str | None,
+    forked_from: tuple[bytes, int, bytes, bytes] | None = None,
+) -> tuple[Game, bool]:
+    key_id = deps.keyring.current
+    game_id = (
+        secrets.token_bytes(16) if key is None else seeds.keyed_game_id(deps.keyring.masters[key_id], creator, key)
+    )
+    chain = dice_chain(deps, game_id, key_id)
+    body = Create(
+        rules=rules.id,
+        rules_hash=rules_hash(rules),
+        seats=table.seats,
+        options=options,
+        visibility=table.visibility,  # type: ignore[arg-type] # checked where the request is read
+        watching=table.watching,
+        commit=chain.commitment,
+        chain_len=chain.length,
+        key_id=key_id,
+        build=BUILD,
+        forked_from=forked_from or UNSET,
+    )
+    draft = Draft(Position(game_id), deps.clock(), chain)
+    draft.create(body)
+    if table.sit is not None:
+        choice = _choose(draft.position, table.sit)
+        draft.join(1, creator, choice)
+    deps.creators.put(game_id, creator)
+    try:
+        deps.log.append(draft.events)
+    except Conflict:
+        return _created_before(deps, game_id, draft), True
+    game = Game(draft.position, [event.t_ms for event in draft.events], chain)
+    deps.positions.keep(game)
+    return game, False
+
+
+def _created_before(deps: "Deps", game_id: bytes, draft: Draft) -> Game:
+    """The table that an earlier request with this key opened, as it was then.
+
+    :raises KeyReused: that one asked for another table.
+    """
+    stored = deps.log.read(game_id, 0, len(draft.events)).events
+    asked = [(event.kind, event.seat, event.body) for event in draft.events]
+    if [(event.kind, event.seat, event.body) for event in stored] != [
+        (kind, seat, codec.decode(codec.encode(body))) for kind, seat, body in asked
+    ]:
+        raise KeyReused
+    position = Position(game_id)
+    for event in stored:
+        position.advance(event)
+    return Game(position, [event.t_ms for event in stored])
+
+
+def join(
+    deps: "Deps", game_id: bytes, player: bytes, seat: int | None, choice: Mapping[str, Any], bot: BotName | None
+) -> tuple[Game, int]:
+    """Sit down on a seat, or on the first that is free. A bot's ``player`` is drawn for it.
+
+    :raises NotFound, WrongStatus, NoSuchSeat, SeatTaken, BadChoice, Illegal: then nothing was written.
+    """
+    taken = 0
+
+    def decide(game: Game) -> Draft:
+        nonlocal taken
+        position = _open_table(game)
+        taken = _free_seat(position, seat)
+        draft = drafted(deps, game)
+        draft.join(taken, player if bot is None else secrets.token_bytes(16), _choose(position, choice), bot)
+        return draft
+
+    _, game = change(deps, game_id, decide)
+    return game, taken
+
+
+def leave(deps: "Deps", game_id: bytes, seat: int, may: Callable[[Game], None]) -> Game:
+    """Free a seat before the start. ``may`` raises where the caller may not.
+
+    :raises NotFound, WrongStatus, NoSuchSeat: and what ``may`` raises; then nothing was written.
+    """
+
+    def decide(game: Game) -> Draft:
+        _seat_exists(game.position, seat)
+        may(game)
+        _open_table(game)
+        draft = drafted(deps, game)
+        draft.leave(seat)
+        return draft
+
+    return change(deps, game_id, decide)[1]
+
+
+def start(deps: "Deps", game_id: bytes) -> Game:
+    """Lock the table, reveal the first link and let the rules begin.
+
+    :raises NotFound, WrongStatus, SeatsOpen: then nothing was written.
+    """
+
+    def decide(game: Game) -> Draft:
+        position = _open_table(game)
+        if free := [number for number, seat in position.seat_items() if seat.player is None]:
+            raise SeatsOpen(free)
+        draft = drafted(deps, game)
+        draft.start(_forked_state(deps, position))
+        return draft
+
+    return change(deps, game_id, decide)[1]
+
+
+def resign(deps: "Deps", game_id: bytes, seat: int) -> tuple[Draft, Game]:
+    """A seat leaves a running game for good.
+
+    :raises NotFound, WrongStatus, Illegal: then nothing was written.
+    """
+
+    def decide(game: Game) -> Draft:
+        draft = drafted(deps, game)
+        draft.resign(seat)
+        return draft
+
+    return change(deps, game_id, decide)
+
+
+def time_out(deps: "Deps", game_id: bytes, seat: int | None = None) -> tuple[Draft, Game]:
+    """Claim the turn of an absent seat: the table's option ``absence`` says what follows.
+
+    :raises NotFound, WrongStatus, NotYourTurn, TooEarly: then nothing was written.
+    """
+
+    def decide(game: Game) -> Draft:
+        draft = drafted(deps, game)
+        position, options = game.position, game.position.options
+        if position.status != PLAYING or position.rules is None:
+            raise WrongStatus(position.status, PLAYING)
+        due = position.to_act
+        if seat is not None and seat not in due:
+            raise NotYourTurn(seat)
+        absent = due[0] if seat is None else seat
+        wait_ms = waiting_ms(position, deps.clock())
+        if wait_ms is None or wait_ms > 0:
+            raise TooEarly(wait_ms)
+        if options.absence == "abandon":
+            draft.close(ABANDONED, "absent")
+        elif options.absence == "bot" and position.seats[absent - 1].bot is None:
+            draft.hand_over(absent, substitute(position.rules))
+        else:
+            draft.time_out(absent)
+        return draft
+
+    return change(deps, game_id, decide)
+
+
+def waiting_ms(position: Position, now_ms: int) -> int | None:
+    """How long until the turn may be claimed, in milliseconds, at least 0; None: never."""
+    seconds = position.options.turn_seconds
+    return None if seconds == 0 else max(0, position.t_ms + seconds * 1000 - now_ms)
+
+
+def substitute(rules: Rules[Any]) -> BotName:
+    """The bot that plays on for an absent seat: the game's first, at its middle level."""
+    bot = next(iter(BOTS[game_name(rules.id)].values()))
+    return bot.name, bot.levels[len(bot.levels) // 2]
+
+
+class _NoDraw(Exception):
+    """The rules accept, and go on to draw."""
+
+
+class _Unrolled:
+    """A chance that tells nothing: a dry run must not show the dice to come."""
+
+    def die(self, sides: int, purpose: str) -> int:
+        if sides == 1:
+            return 1
+        raise _NoDraw
+
+    def pick(self, counts: Mapping[str, int], purpose: str) -> str:
+        if len(bag := possible(counts)) == 1:
+            return bag[0][0]
+        raise _NoDraw
+
+
+def check(game: Game, seat: int, action: Action, expected: int) -> None:
+    """Would the action be accepted? Refuses as `submit` does; says nothing of what would happen.
+
+    :raises Stale, WrongStatus, NotYourTurn, Illegal, Unsound: it would be refused so.
+    """
+    position = game.position
+    if game.version != expected:
+        raise Stale(game, expected)
+    if game.position.grade != EXACT or position.rules is None:
+        raise Unsound(game)
+    if position.closed or position.status != PLAYING:
+        raise WrongStatus(position.status, PLAYING)
+    if seat not in position.to_act:
+        raise NotYourTurn(seat)
+    with suppress(_NoDraw):
+        position.rules.apply(position.rules.copy(position.state), seat, action, _Unrolled())
+
+
+def _open_table(game: Game) -> Position:
+    position = game.position
+    if position.status != OPEN or position.closed or position.rules is None:
+        raise WrongStatus(position.status, OPEN)
+    return position
+
+
+def _seat_exists(position: Position, seat: int) -> None:
+    if not 1 <= seat <= len(position.seats):
+        raise NoSuchSeat(seat, len(position.seats))
+
+
+def _free_seat(position: Position, seat: int | None) -> int:
+    free = [number for number, place in position.seat_items() if place.player is None]
+    if seat is not None:
+        _seat_exists(position, seat)
+    if (not free) if seat is None else (seat not in free):
+        raise SeatTaken(seat, free)
+    return free[0] if seat is None else seat
+
+
+def _choose(position: Position, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A seat's choice as it is stored.
+
+    :raises BadChoice: it has not the ruleset's form.
+    :raises Illegal: the rules do not admit it beside the others.
+    """
+    assert position.rules is not None
+    if asked and position.create is not None and position.create.forked_from is not UNSET:
+        raise BadChoice(next(iter(asked)), "a fork goes on with what its seats chose")
+    choice = _convert(asked, position.rules.choice, "choice")
+    position.rules.admit(position.options, position.choices(), choice)
+    plain: dict[str, Any] = msgspec.to_builtins(choice)
+    return plain
+
+
+def _convert(values: Mapping[str, Any], form: type[msgspec.Struct], field: str) -> msgspec.Struct:
+    try:
+        return msgspec.convert(values, form)
+    except msgspec.ValidationError as error:
+        raise BadChoice(field, str(error)) from error
+
+
+def _forked_state(deps: "Deps", position: Position) -> dict[str, Any] | None:
+    assert position.create is not None
+    if position.create.forked_from is UNSET:
+        return None
+    source, version, _, _ = position.create.forked_from
+    state: dict[str, Any] = msgspec.to_builtins(deps.positions.at(source, version).state)
+    return state

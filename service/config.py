@@ -1,0 +1,120 @@
+"""Every setting of the service, read from environment variables (docs/configuration.md holds the table)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+Durability = Literal["always", "everysec", "none"]
+
+
+class BadSetting(ValueError):
+    """An environment variable holds what its setting cannot be."""
+
+
+def _of(variable: str, about: str) -> dict[str, str]:
+    return {"variable": variable, "about": about}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One field a setting; its environment variable and meaning stand in the field's metadata."""
+
+    redis_url: str = field(
+        default="", metadata=_of("REDIS_URL", "address of the database; empty: an embedded one is started")
+    )
+    data: Path = field(
+        default=Path(".annals"), metadata=_of("ANNALS_DATA", "directory of the embedded database and of the keyring")
+    )
+    ephemeral: bool = field(
+        default=False, metadata=_of("ANNALS_EPHEMERAL", "keep everything in memory and lose it at exit")
+    )
+    durability: Durability = field(
+        default="always",
+        metadata=_of("ANNALS_DURABILITY", "when the database must put writes on disk: always, everysec or none"),
+    )
+    keys: str = field(
+        default="",
+        metadata=_of("ANNALS_KEYS", "the keyring itself instead of a file: `id=64 hex digits`, by commas"),
+    )
+    keys_file: str = field(
+        default="",
+        metadata=_of("ANNALS_KEYS_FILE", "the keyring's file, mode 0600; empty: `keyring` in ANNALS_DATA"),
+    )
+    host: str = field(default="127.0.0.1", metadata=_of("ANNALS_HOST", "address that the service listens on"))
+    port: int = field(default=8000, metadata=_of("ANNALS_PORT", "port that the service listens on"))
+    workers: int = field(default=2, metadata=_of("ANNALS_WORKERS", "processes that answer requests"))
+    bot_pause_ms: int = field(
+        default=1000,
+        metadata=_of("ANNALS_BOT_PAUSE_MS", "pause before a bot's action where only bots play, in milliseconds"),
+    )
+    heartbeat_s: float = field(
+        default=15.0, metadata=_of("ANNALS_HEARTBEAT_S", "longest silence of a live stream, in seconds, at most 15")
+    )
+    cache_games: int = field(
+        default=1000, metadata=_of("ANNALS_CACHE_GAMES", "games that each worker keeps folded in memory")
+    )
+    log_level: str = field(default="info", metadata=_of("ANNALS_LOG_LEVEL", "debug, info, warning or error"))
+    demo: bool = field(default=True, metadata=_of("ANNALS_DEMO", "load the demo games into an empty database"))
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], **overrides: Any) -> "Config":
+        """The settings of an environment; ``overrides`` (by field name) come from the command line.
+
+        :raises BadSetting: a variable's value is not to be had.
+        """
+        values: dict[str, Any] = {}
+        for setting in fields(cls):
+            assert setting.default is not MISSING
+            if (text := environment.get(setting.metadata["variable"])) is not None:
+                values[setting.name] = _parse(setting.metadata["variable"], setting.default, text.strip())
+        config = cls(**values | overrides)
+        config._check()
+        return config
+
+    def _check(self) -> None:
+        if self.durability not in get_args(Durability):
+            raise BadSetting(f"ANNALS_DURABILITY is {self.durability!r}, not one of {', '.join(get_args(Durability))}")
+        for name, low, high in _RANGES:
+            if not low <= getattr(self, name) <= high:
+                variable = next(setting.metadata["variable"] for setting in fields(self) if setting.name == name)
+                raise BadSetting(f"{variable} is {getattr(self, name)}, not within {low} and {high}")
+
+    @property
+    def keyring_path(self) -> Path:
+        """Where the keyring's file is."""
+        return Path(self.keys_file) if self.keys_file else self.data / "keyring"
+
+
+_RANGES: Final[tuple[tuple[str, float, float], ...]] = (
+    ("port", 0, 65_535),
+    ("workers", 1, 256),
+    ("bot_pause_ms", 0, 3_600_000),
+    ("heartbeat_s", 0.05, 15),
+    ("cache_games", 1, 10_000_000),
+)
+_TRUTHS: Final = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
+
+
+def _parse(variable: str, default: Any, text: str) -> Any:
+    try:
+        if isinstance(default, bool):
+            return _TRUTHS[text.lower()]
+        value = type(default)(text)
+    except (KeyError, ValueError) as error:
+        kind = {bool: "yes or no", int: "a whole number", float: "a number"}[type(default)]
+        raise BadSetting(f"{variable} is {text!r}, not {kind}") from error
+    if isinstance(value, float) and not math.isfinite(value):
+        raise BadSetting(f"{variable} is {text!r}, not a number")
+    return value
+
+
+def documented() -> list[tuple[str, str, str]]:
+    """(variable, default, meaning) of every setting, as docs/configuration.md shows them."""
+    rows = []
+    for setting in fields(Config):
+        default = setting.default
+        shown = ("yes" if default else "no") if isinstance(default, bool) else str(default)
+        rows.append((setting.metadata["variable"], shown, setting.metadata["about"]))
+    return rows
