@@ -105,7 +105,11 @@ class Handover(Body, frozen=True):
     """Kind ``custody``: ``seat`` plays unsigned from here on, by a player or a bot."""
 
     seat: Positive
-    by: Bytes16 | BotName
+    by: bytes | BotName  # not Bytes16: msgspec reads astray where a bounded type and a fixed tuple share a union
+
+    def __post_init__(self) -> None:
+        if isinstance(self.by, bytes) and len(self.by) != 16:
+            raise ValueError("a player id has 16 bytes")
 
 
 class Close(Body, frozen=True):
