@@ -250,33 +250,19 @@ class Clerk:
         position = game.position
         try:
             if bot_seat(position) is not None:
-                self._let_a_bot_act(game_id)
+                act(deps, game_id)
             elif (when := _turn_due(position)) is not None and when <= now:
                 commands.time_out(deps, game_id)
             else:
                 self._close_idle(game_id)
-        except (WrongStatus, NotYourTurn, commands.TooEarly, _Nothing):
+        except (WrongStatus, NotYourTurn, commands.TooEarly, Nothing):
             return True  # somebody was faster: look again
         return True
-
-    def _let_a_bot_act(self, game_id: bytes) -> None:
-        def decide(game: Game) -> Draft:
-            position = game.position
-            if (seat := bot_seat(position)) is None:
-                raise _Nothing
-            draft = commands.drafted(self._deps, game)
-            let_act(draft, seat)
-            return draft
-
-        draft, game = commands.change(self._deps, game_id, decide)
-        assert draft.position.create is not None
-        BOT_ACTIONS.labels(game_name(draft.position.create.rules)).inc()
-        _log.debug("bot-acted", game_id=game_id.hex(), version=game.version)
 
     def _close_idle(self, game_id: bytes) -> None:
         def decide(game: Game) -> Draft:
             if _idle_due(game.position) > self._deps.clock():
-                raise _Nothing
+                raise Nothing
             draft = commands.drafted(self._deps, game)
             draft.close(ABANDONED, "idle")
             return draft
@@ -286,7 +272,7 @@ class Clerk:
         _log.info("idle-table-closed", game_id=game_id.hex())
 
 
-class _Nothing(Exception):
+class Nothing(Exception):
     """What was due has been done by somebody else."""
 
 
@@ -313,7 +299,26 @@ def only_bots(position: Position) -> bool:
     return all(seat.bot is not None for seat in position.seats)
 
 
-def let_act(draft: Draft, seat: int) -> None:
+def act(deps: "Deps", game_id: bytes) -> None:
+    """Let the first bot that a game waits for act.
+
+    :raises Nothing: it waits for none.
+    """
+
+    def decide(game: Game) -> Draft:
+        if (seat := bot_seat(game.position)) is None:
+            raise Nothing
+        draft = commands.drafted(deps, game)
+        _let_act(draft, seat)
+        return draft
+
+    draft, game = commands.change(deps, game_id, decide)
+    assert draft.position.create is not None
+    BOT_ACTIONS.labels(game_name(draft.position.create.rules)).inc()
+    _log.debug("bot-acted", game_id=game_id.hex(), version=game.version)
+
+
+def _let_act(draft: Draft, seat: int) -> None:
     """Draft the action of a bot's seat. A bot that is unknown, or that wants what is illegal, plays any legal action.
 
     :raises LookupError: there is none that can be listed.

@@ -1,8 +1,8 @@
 """The demo: finished games to step through, one that bots play now, and the library of positions to play on from.
 
 It is loaded once, into an empty database. Every table has an idempotency key, so a load that was cut short is taken up
-where it ended. The finished games were played by bots ahead of time, on a clock that is made up: their dice and their
-chain are as good as any, their times only look like an evening at the table.
+where it ended. The finished games were played by bots ahead of time, on a clock that is made up, and are written as a
+whole: their dice and their chain are as good as any, their times only look like an evening at the table.
 """
 
 import secrets
@@ -17,12 +17,13 @@ import structlog
 
 from engine.protocol import Rules
 from engine.registry import BOTS, RULESETS, game_name
-from events.event import Event
-from events.log import Conflict, Unavailable
+from events.event import Event, genesis
+from events.log import Appended, Conflict, EventLog, Head, Page, Unavailable
 from events.redis_client import Wire
 from replay.position import OPEN, Position
 from service import clerk, commands
 from service.drafts import WrongStatus
+from service.positions import Positions
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -129,36 +130,47 @@ def library(deps: "Deps") -> list[Entry]:
 
 
 def _finish(deps: "Deps", name: str, planned: Planned, days_ago: int) -> bytes:
-    """A table of the demo, played to its end by bots."""
-    made_up = _MadeUpClock(deps.clock() - days_ago * _DAY_MS)
-    then = replace(deps, clock=made_up)
+    """A table of the demo, played to its end by bots and then written; or the one that was."""
+    paper, made_up = _Paper(), _MadeUpClock(deps.clock() - days_ago * _DAY_MS)
+    log = typing.cast(EventLog, paper)
+    then = replace(deps, log=log, positions=Positions(log), clock=made_up)
     game_id = _seated(then, name, planned)
-    game = then.positions.load(game_id)
-    events: list[Event] = []
-    while not game.position.closed:
-        seat = clerk.bot_seat(game.position)
-        assert seat is not None, "only bots sit at these tables"
+    if deps.log.head(game_id).version:
+        return game_id
+    while not then.positions.load(game_id).position.closed:
         made_up.think()
-        draft = commands.drafted(then, game)
-        clerk.let_act(draft, seat)
-        events += draft.events
-        game = game.advanced(draft.position, draft.events)
-    if events:
-        deps.log.append(events)
-        deps.positions.keep(game)
+        clerk.act(then, game_id)
+    deps.log.append(paper.events)
     return game_id
+
+
+class _Paper:
+    """A log of one game on scrap paper: what `commands` needs of an `EventLog` to play alone."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def append(self, events: Sequence[Event]) -> Appended:
+        self.events += events
+        return Appended(events[-1].seq, events[-1].hash)
+
+    def read(self, game_id: bytes, after: int = 0, limit: int = 0) -> Page:
+        return Page(tuple(self.events[after:]), None)
+
+    def head(self, game_id: bytes) -> Head:
+        return Head(len(self.events), self.events[-1].hash if self.events else genesis(game_id))
 
 
 def _seated(deps: "Deps", name: str, planned: Planned) -> bytes:
     """The table of this name, opened, filled with bots and started, as far as that is not done yet."""
-    bots = list(BOTS[game_name(planned.ruleset)].values())
+    bot = next(iter(BOTS[game_name(planned.ruleset)].values()))
     table = commands.Table(planned.ruleset, len(planned.choices), planned.options, "public", "open", sit=None)
     game, _ = commands.create(deps, CREATOR, table, f"demo-{name}")
     game = deps.positions.load(game.id)
     for number, seat in game.position.seat_items():
         if seat.player is None:
-            bot = bots[number % len(bots)]
-            commands.join(deps, game.id, CREATOR, number, planned.choices[number - 1], (bot.name, bot.levels[-1]))
+            level = bot.levels[-1 - number % len(bot.levels)]
+            commands.join(deps, game.id, CREATOR, number, planned.choices[number - 1], (bot.name, level))
     if game.position.status == OPEN and game.position.setup is None:
         commands.start(deps, game.id)
     return game.id

@@ -300,7 +300,7 @@ Annals is ready. Its games are {kept}.
   open    {address}/docs       the API, for people
           {address}/v1/games   the games: finished ones to step through, one being played now
 
-  try     curl {address}/v1/games?status=playing
+  try     curl '{address}/v1/games?status=playing'
           curl {address}/v1/library
           curl -X POST {address}/v1/players -H 'Content-Type: application/json' -d '{{"name": "Ada"}}'
 

@@ -16,24 +16,30 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import structlog
+from flask import Response, request
 
 from engine.protocol import Happening
 from events.event import Event
 from events.log import Archived, Damage, EventLog, Unavailable, whole
 from replay.position import Finding, Position
+from service.access import Caller, View, delay_ms
 from service.clock import Clock
 from service.observe import DELIVERY_SECONDS, WATCHERS
 from service.positions import NotFound, Positions
+
+if TYPE_CHECKING:
+    from service.bootstrap import Deps
 
 Variant = Hashable
 """For whom a frame is written: equal variants get equal bytes."""
 Render = Callable[[Position, Event, list[Happening], Any], bytes]
 """The JSON of an event for a variant, from the position after it and what happened."""
 
+SEND_TIMEOUT_S: Final = 30.0
 RETRY_MS: Final = 1_000
 WINDOW: Final = 256
 """Frames that a channel keeps."""
@@ -158,7 +164,7 @@ class Hub:
         Begins with a `your-turn` for each seat of theirs that is to act: whoever comes back misses nothing.
         """
         yield _OPENING
-        own = _Own(player, set(games))
+        own = _Own(player, dict.fromkeys(games, False))
         with self._lock:
             self._own.add(own)
         self._start()
@@ -166,9 +172,9 @@ class Hub:
         try:
             while not self._closing.is_set():
                 own.wake.clear()
-                for game_id in own.take():
+                for game_id, new in own.take():
                     if len(own.seen) < MOST_OWN_GAMES:
-                        yield from self._enter(own, game_id)
+                        yield from self._enter(own, game_id, new=new)
                 chunk = b"".join(frame for game_id in list(own.seen) for frame in self._news(own, game_id))
                 if chunk:
                     yield chunk
@@ -330,14 +336,20 @@ class Hub:
             elif position.setup is not None:  # nobody sits down any more
                 own.strangers.add(game_id)
 
-    def _enter(self, own: "_Own", game_id: bytes) -> list[bytes]:
+    def _enter(self, own: "_Own", game_id: bytes, *, new: bool) -> list[bytes]:
         channel = self._join(game_id, None, own.wake)
-        if channel.closed:
-            self._leave(game_id, channel, None, own.wake)
-            return []
         with channel.lock:
             own.seen[game_id] = (channel, channel.version)
-            return own.greet(channel.position)
+            news = own.greet(channel.position, new=new)
+            closed = channel.position.closed
+        if closed:
+            self._part(own, game_id)
+        return news
+
+    def _part(self, own: "_Own", game_id: bytes) -> None:
+        own.strangers.add(game_id)
+        channel, _ = own.seen.pop(game_id)
+        self._leave(game_id, channel, None, own.wake)
 
     def _news(self, own: "_Own", game_id: bytes) -> list[bytes]:
         channel, cursor = own.seen[game_id]
@@ -347,9 +359,9 @@ class Hub:
             shown = [one for one in channel.window if one.version > cursor]
             own.seen[game_id] = (channel, channel.version)
             news = own.news(channel.position, shown, missed=len(shown) < channel.version - cursor)
-        if channel.closed:
-            del own.seen[game_id]
-            self._leave(game_id, channel, None, own.wake)
+            closed = channel.position.closed
+        if closed:
+            self._part(own, game_id)
         return news
 
 
@@ -358,30 +370,39 @@ class _Own:
     """One watcher of the games where a player sits."""
 
     player: bytes
-    found: set[bytes]
-    """Games to enter."""
+    found: dict[bytes, bool]
+    """Games to enter; True: somebody sat down there after the stream began."""
     seen: dict[bytes, tuple[Channel, int]] = field(default_factory=dict)
     """Games entered: their channel, and the version up to which all was told."""
     acting: dict[bytes, set[int]] = field(default_factory=dict)
     strangers: set[bytes] = field(default_factory=set)
+    """Games that are none of theirs, or over."""
     wake: threading.Event = field(default_factory=threading.Event)
 
     def find(self, game_id: bytes) -> None:
-        self.found.add(game_id)
+        self.found[game_id] = True
         self.wake.set()
 
-    def take(self) -> list[bytes]:
-        found = [self.found.pop() for _ in range(len(self.found))]
-        return [game_id for game_id in found if game_id not in self.seen]
+    def take(self) -> list[tuple[bytes, bool]]:
+        found = [self.found.popitem() for _ in range(len(self.found))]
+        return [(game_id, new) for game_id, new in found if game_id not in self.seen]
 
     def seats(self, position: Position) -> set[int]:
         """The seats that wait for this player, and not for a bot in their place."""
         return {number for number, seat in position.seat_items() if seat.player == self.player and seat.bot is None}
 
-    def greet(self, position: Position) -> list[bytes]:
-        """What to tell first about a game: is it their turn?"""
-        acting = self.acting[position.game_id] = self.seats(position) & set(position.to_act)
-        return [_told("your-turn", position, sorted(acting))] if acting else []
+    def greet(self, position: Position, *, new: bool) -> list[bytes]:
+        """What to tell first about a game: is it their turn? For a new one also what came before."""
+        news: list[bytes] = []
+        seats = self.seats(position)
+        acting = self.acting[position.game_id] = seats & set(position.to_act)
+        if new and position.started_ms:
+            news.append(_told("started", position, sorted(seats)))
+        if acting:
+            news.append(_told("your-turn", position, sorted(acting)))
+        if new and position.closed:
+            news.append(_told("finished", position, sorted(seats)))
+        return news
 
     def news(self, position: Position, shown: list[_Shown], *, missed: bool) -> list[bytes]:
         """What to tell about the events ``shown``; ``missed``: there were others before them."""
@@ -416,3 +437,55 @@ def _end(position: Position) -> bytes:
 
 def _ignore(finding: Finding) -> None:
     """A stream shows what was written; that it does not hold is said by the game's grade."""
+
+
+# -- the responses -----------------------------------------------------------------------------------------------------
+
+MEDIA_TYPE: Final = "text/event-stream"
+
+
+def hub_of(deps: "Deps") -> Hub:
+    """The hub of this process, made when it is first asked for."""
+    if deps.hub is None:
+        from service.api import present
+
+        def render(position: Position, event: Event, happenings: list[Happening], language: str) -> bytes:
+            names = present.player_names(deps, position)
+            return msgspec.json.encode(present.event(position, event, happenings, names, language))
+
+        deps.hub = Hub(deps.log, deps.positions, render, deps.clock, deps.config.heartbeat_s)
+    return deps.hub  # type: ignore[no-any-return]
+
+
+def game_stream(deps: "Deps", view: View, caller: Caller, after: int, language: str) -> Response:
+    """The live stream of a game to somebody who may see it, after version ``after``."""
+    create = view.game.position.create
+    assert create is not None
+    delay = 0 if view.seats or caller.sees_all else delay_ms(create.watching)
+    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay))
+
+
+def own_stream(deps: "Deps", player: bytes) -> Response:
+    """The live stream of what concerns a player: `/v1/me/stream`."""
+    page = deps.index.games(player=player.hex(), status="playing", private=True, limit=MOST_OWN_GAMES)
+    open_page = deps.index.games(player=player.hex(), status="open", private=True, limit=MOST_OWN_GAMES)
+    games = [bytes.fromhex(row.game_id) for row in (*page.rows, *open_page.rows)]
+    return _streamed(hub_of(deps).watch_own(player, games))
+
+
+def _streamed(frames: Iterator[bytes]) -> Response:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    patient = _with_send_timeout(request.environ.get("gunicorn.socket"), frames)
+    return Response(patient, headers=headers, content_type=f"{MEDIA_TYPE}; charset=utf-8", direct_passthrough=True)
+
+
+def _with_send_timeout(connection: Any, frames: Iterator[bytes]) -> Iterator[bytes]:
+    """Who reads nothing for SEND_TIMEOUT_S is gone, though no packet said so."""
+    if connection is None:
+        yield from frames
+        return
+    connection.settimeout(SEND_TIMEOUT_S)
+    try:
+        yield from frames
+    finally:
+        connection.settimeout(None)
