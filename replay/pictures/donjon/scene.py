@@ -1,0 +1,123 @@
+"""What every part of the picture of Le Donjon draws from: the state, its words, heroes, things and tiles."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from engine.donjon.components import MONSTERS, WEAPONS
+from engine.donjon.state import Hero, State
+from engine.protocol import Happening, Legal, Rules
+from replay.pictures.donjon import plan
+from replay.pictures.shared import Sheet, figure, tag
+from replay.words import Context, words
+
+FEATURES: Final = {"start": "fountain", "fountain": "fountain", "portal": "portal", "trap": "trap"}
+"""What is built into a tile, by its kind."""
+
+
+class Scene:
+    """A position to be drawn, with the drawings its picture takes along."""
+
+    def __init__(self, rules: Rules[Any], state: State, language: str, happened: Sequence[Happening]) -> None:
+        self.rules, self.state, self.happened = rules, state, happened
+        self.sheet = Sheet()
+        self.words = words(language)
+        self.context = Context(rules, state)
+        self.legal: dict[str, list[Legal]] = {}
+        """What the active seat may do, by target."""
+        if self.playing:
+            for legal in rules.legal(state, state.active):
+                self.legal.setdefault(legal.target, []).append(legal)
+        outcome = rules.outcome(state)
+        self.winners = outcome.winners if outcome else []
+
+    @property
+    def playing(self) -> bool:
+        return bool(self.state.active) and not self.state.ending
+
+    # -- words -----------------------------------------------------------------------------------------------------
+
+    def say(self, message: str, **facts: Any) -> str:
+        """A message of the pictures' own catalogue."""
+        return self.words.text(f"pictures.donjon.{message}", facts, self.context)
+
+    def term(self, name: str) -> str:
+        """A term as it stands at the start of a line."""
+        term = self.words.term(name, "donjon")
+        return term.text[:1].upper() + term.text[1:] if term else name
+
+    def thing(self, name: str) -> str:
+        """A monster with its strength, a weapon with its bonus, anything else by its name."""
+        if name in MONSTERS:
+            return self.say("monster", monster=name, strength=MONSTERS[name].strength)
+        return f"{self.term(name)} +{WEAPONS[name]}" if name in WEAPONS else self.term(name)
+
+    def about(self, seat: int, hero: Hero) -> str:
+        """All that is public about a hero, in one sentence."""
+        carried = [*hero.weapons, *hero.scrolls, *(["key"] if hero.key else [])]
+        said = self.say("about", seat=seat, hero=hero.name, hp=hero.hp, gold=hero.gold, at=hero.at)
+        if carried:
+            said += self.say("carries", things=carried)
+        if hero.withdrawn:
+            said += self.say("left-game")
+        elif self.stunned(seat, hero):
+            said += self.say("is-stunned", hero=hero.name)
+        return said + self.say("stop")
+
+    def pending(self) -> str:
+        """What the game waits for, in one sentence."""
+        state, hero = self.state, self.state.hero
+        facts: dict[str, Any] = {"hero": hero.name}
+        if state.placing:
+            facts["kind"] = state.placing.tile.partition("-")[0]
+        elif thing := state.things.get(hero.at):
+            facts["monster" if thing in MONSTERS else "item"] = thing
+        return self.say(f"phase.{'exhausted' if state.phase == 'exploring' and not state.mp else state.phase}", **facts)
+
+    def ending(self) -> tuple[str, str]:
+        """How the game ended, and who won."""
+        won = self.say("winners", winners=self.winners, count=len(self.winners))
+        return self.words.ending(self.state.ending, self.context), won
+
+    def headline(self) -> str:
+        """The position in one line."""
+        if not self.state.active:
+            return self.words.raw("pictures.opening")
+        if self.state.ending:
+            return " · ".join(self.ending())
+        return f"{self.say('turn', turn=self.state.turn)} · {self.pending()}"
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def stunned(self, seat: int, hero: Hero) -> bool:
+        """Who gave the last hit point in a fight stands until it is over (rules 8.9)."""
+        fighting = seat == self.state.active and self.state.phase in ("combat-decision", "loot")
+        return hero.hp == 0 and not fighting
+
+    def floor(self, kind: str, exits: str) -> str:
+        """The reference to the plan of a tile; with rooms, corridors and the start told apart by their form."""
+        form = {"room": "room", "start": "plaza"}.get(kind, "corridor")
+        self.sheet.define("hatch", plan.HATCH)
+        return self.sheet.define(f"t-{form}-{exits}", plan.floor(form, exits))
+
+    def token(self, thing: str, grown: float = 1.0) -> Markup:
+        """A thing with its number, centred on 0,0 and about 90 wide; ``grown``: the number so much larger."""
+        if thing in MONSTERS:
+            shown, class_ = str(MONSTERS[thing].strength), "strength"
+        elif thing in WEAPONS:
+            shown, class_ = f"+{WEAPONS[thing]}", "bonus"
+        else:
+            return self.sheet.use(thing, 0, 0, 1.15)
+        away = 30 - (grown - 1) * 10
+        return self.sheet.use(thing, -8, -8, 1.15) + figure(shown, away, away, 22 * grown, class_)
+
+    def figure(self, seat: int, hero: Hero, lit: bool = True) -> Iterator[Markup]:
+        """A hero, centred on 0,0 and 64 wide, standing or stunned; the active one, if ``lit``, in a golden light."""
+        if lit and self.playing and seat == self.state.active:
+            yield tag("circle", class_="aura", r=39)
+        stunned = self.stunned(seat, hero)
+        drawn = self.sheet.use(hero.name or "nobody", turned=90 if stunned else 0)
+        yield tag("g", drawn, class_="lost") if hero.withdrawn else drawn
+        if stunned:
+            yield self.sheet.use("stun")
