@@ -303,10 +303,9 @@ def _open(
     key: str | None,
     forked_from: tuple[bytes, int, bytes, bytes] | None = None,
 ) -> tuple[Game, bool]:
-    key_id = deps.keyring.current
-    game_id = (
-        secrets.token_bytes(16) if key is None else seeds.keyed_game_id(deps.keyring.masters[key_id], creator, key)
-    )
+    key_id, game_id = deps.keyring.current, secrets.token_bytes(16)
+    if key is not None:
+        key_id, game_id = _keyed(deps, creator, key)
     chain = dice_chain(deps, game_id, key_id)
     body = Create(
         rules=rules.id,
@@ -336,21 +335,30 @@ def _open(
     return game, False
 
 
+def _keyed(deps: "Deps", creator: bytes, key: str) -> tuple[str, bytes]:
+    """The master key and game id that belong to an idempotency key, those of before the last change of keys too."""
+    ids = [(key_id, seeds.keyed_game_id(master, creator, key)) for key_id, master in deps.keyring.masters.items()]
+    retired = ids[1:]
+    return next(((key_id, game_id) for key_id, game_id in retired if deps.log.head(game_id).version), ids[0])
+
+
 def _created_before(deps: "Deps", game_id: bytes, draft: Draft) -> Game:
-    """The table that an earlier request with this key opened, as it was then.
+    """The table that an earlier request with this key opened, as it was then: what one append writes has one time.
 
     :raises KeyReused: that one asked for another table.
     """
-    stored = deps.log.read(game_id, 0, len(draft.events)).events
-    asked = [(event.kind, event.seat, event.body) for event in draft.events]
-    if [(event.kind, event.seat, event.body) for event in stored] != [
-        (kind, seat, codec.decode(codec.encode(body))) for kind, seat, body in asked
-    ]:
+    events = deps.log.read(game_id, 0, 2).events
+    stored = [event for event in events if event.kind in ("create", "join") and event.t_ms == events[0].t_ms]
+    if [_asked(event) for event in stored] != [_asked(event) for event in draft.events]:
         raise KeyReused
     position = Position(game_id)
     for event in stored:
         position.advance(event)
     return Game(position, [event.t_ms for event in stored])
+
+
+def _asked(event: Event) -> tuple[str, int | None, bytes]:
+    return event.kind, event.seat, codec.encode(event.body)
 
 
 def join(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 api = Api()
 MISSED: Final = 64
 """Most events that a stale act is told of."""
-_IF_MATCH = re.compile(r'"(\d{1,9})(?:\.[\w.-]*)?"')
+_IF_MATCH = re.compile(r'"(\d{1,9})(?:\.[\w.-]*)?"', re.ASCII)
 _NOT_PLAYED: Final = (
     "game-not-found", "wrong-status", "not-your-seat", "which-seat", "record-not-sound", "archived", "key-missing",
     "outcome-unknown",

@@ -65,7 +65,7 @@ def game(deps: "Deps", known: "Game", position: Position) -> shapes.GameOut:
         outcome=outcome(position.outcome),
         reason=position.reason,
         commitment=create.commit.hex(),
-        options=create.options,
+        options=dict(sorted(create.options.items())),
         visibility=create.visibility,
         watching=create.watching,
         created_at=rfc3339(position.created_ms),

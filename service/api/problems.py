@@ -124,12 +124,12 @@ def render(problem: Problem, language: str) -> Response:
     """The problem as a response, in a language."""
     said = words(language)
     body = {
+        **problem.members,
         "type": type_of(problem.code),
         "title": said.text(f"service.problem.{problem.code}", {}),
         "status": problem.status,
         "detail": _detail(problem, said),
         "code": problem.code,
-        **problem.members,
     }
     headers = {"Cache-Control": "no-store", "Content-Language": language, **problem.headers}
     return Response(_encode(body), problem.status, headers, content_type=MEDIA_TYPE)
@@ -140,7 +140,7 @@ def render(problem: Problem, language: str) -> Response:
 
 def _wrong_status(error: WrongStatus) -> Problem:
     facts = {"status": error.status, "needed": error.needed}
-    return Problem("wrong-status", facts, facts)
+    return Problem("wrong-status", facts, {"game_status": error.status, "needed": error.needed})
 
 
 def _seat_taken(error: commands.SeatTaken) -> Problem:

@@ -172,15 +172,9 @@ class Api:
 
 
 class _Id(BaseConverter):
-    """32 lower-case hex digits, as 16 bytes."""
+    """32 lower-case hex digits: handlers are given the 16 bytes, logs the digits."""
 
     regex = "[0-9a-f]{32}"
-
-    def to_python(self, value: str) -> bytes:
-        return bytes.fromhex(value)
-
-    def to_url(self, value: bytes) -> str:
-        return value.hex()
 
 
 class _Ruleset(BaseConverter):
@@ -226,6 +220,7 @@ PATTERNS: Final = {
 
 def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
     handler, auth, query_type = route.handler, route.auth, route.query
+    hexed = [name for name, converter in route.parameters if converter == "id"]
     decode = None if route.body is None else _decoder(route.body)
 
     def view(**ids: Any) -> Response:
@@ -234,6 +229,8 @@ def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
             call.query = _query(query_type)
         if decode is not None:
             call.body = _body(decode, route)
+        for name in hexed:
+            ids[name] = bytes.fromhex(ids[name])
         return handler(call, **ids)
 
     return view

@@ -1,0 +1,197 @@
+"""The words in which the tests of the service speak: a house with a service in it, players, tables and seats."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from events.redis_client import ephemeral
+from service.app import create_app
+from service.bootstrap import Deps, bootstrap
+from service.config import Config
+
+MASTER = "11" * 32
+
+
+class HandClock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.now_ms += int(seconds * 1000)
+
+
+class House:
+    """One service over one database in memory; `worker` opens another process's door to the same database."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock()
+        self.redis = ephemeral()
+        self.deps = self.bootstrap()
+        self.app = create_app(self.deps)
+
+    def bootstrap(self, **settings: Any) -> Deps:
+        return bootstrap(Config(keys=f"test={MASTER}", **settings), self.redis, self.clock)
+
+    def worker(self) -> "Caller":
+        """A caller without a token at another worker of the same service."""
+        return Caller(create_app(self.bootstrap()).test_client())
+
+    @property
+    def nobody(self) -> "Caller":
+        """A caller without a token."""
+        return Caller(self.app.test_client())
+
+    def player(self, name: str = "Ada") -> "Caller":
+        """A new player."""
+        return self.nobody.register(name)
+
+    def auditor(self, role: str = "auditor") -> "Caller":
+        """A new player with a role."""
+        caller = self.player("Audrey")
+        self.deps.accounts.grant(bytes.fromhex(caller.id), role)
+        return caller
+
+
+@dataclass
+class Caller:
+    """Somebody who calls the API, with a token or without."""
+
+    client: FlaskClient
+    token: str | None = None
+    id: str = ""
+
+    def register(self, name: str) -> "Caller":
+        made = self.post("/v1/players", json={"name": name})
+        assert made.status_code == 201, made.text
+        return Caller(self.client, made.json["token"], made.json["player_id"])
+
+    def at(self, other: "Caller") -> "Caller":
+        """The same player at another worker's door."""
+        return Caller(other.client, self.token, self.id)
+
+    def request(self, method: str, path: str, headers: dict[str, str] | None = None, **rest: Any) -> TestResponse:
+        sent = dict(headers or {})
+        if self.token is not None:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
+        return self.client.open(path, method=method, headers=sent, **rest)
+
+    def get(self, path: str, headers: dict[str, str] | None = None, **rest: Any) -> TestResponse:
+        return self.request("GET", path, headers, **rest)
+
+    def post(self, path: str, headers: dict[str, str] | None = None, **rest: Any) -> TestResponse:
+        return self.request("POST", path, headers, **rest)
+
+    def delete(self, path: str, headers: dict[str, str] | None = None, **rest: Any) -> TestResponse:
+        return self.request("DELETE", path, headers, **rest)
+
+    def opens(self, seats: int = 2, **body: Any) -> "Table":
+        """Open a table of Le Donjon."""
+        headers = body.pop("headers", {})
+        made = self.post("/v1/games", headers, json={"ruleset": "donjon@1", "seats": seats, **body})
+        assert made.status_code == 201, made.text
+        return Table(self, made.json["links"]["self"])
+
+
+@dataclass
+class Table:
+    """A game as its creator holds it."""
+
+    creator: Caller
+    path: str
+    seated: list[Caller] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    def seat(self, caller: Caller, **body: Any) -> TestResponse:
+        """Sit down (or let a bot)."""
+        return caller.post(f"{self.path}/seats", json=body)
+
+    def starts(self) -> "Table":
+        """Everybody sits: begin."""
+        begun = self.creator.post(f"{self.path}/start")
+        assert begun.status_code == 200, begun.text
+        return self
+
+    def shown(self, caller: Caller | None = None) -> dict[str, Any]:
+        """The game as a caller (its creator) sees it."""
+        answer = (caller or self.creator).get(self.path)
+        assert answer.status_code == 200, answer.text
+        return answer.json
+
+    @property
+    def version(self) -> int:
+        return self.shown()["version"]
+
+    def legal(self, caller: Caller | None = None, query: str = "") -> dict[str, Any]:
+        answer = (caller or self.creator).get(f"{self.path}/actions{query}")
+        assert answer.status_code == 200, answer.text
+        return answer.json
+
+    def act(
+        self, action: dict[str, Any], version: int | None, caller: Caller | None = None, query: str = "", **headers: str
+    ) -> TestResponse:
+        """Post an action; headers are named with underscores."""
+        body: dict[str, Any] = {"action": action}
+        if version is not None:
+            body["expected_version"] = version
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return (caller or self.creator).post(f"{self.path}/actions{query}", named, json=body)
+
+    def first_legal(self, caller: Caller | None = None, query: str = "", **headers: str) -> TestResponse:
+        """Do the first thing that is legal: explore where one can, so that the game moves on."""
+        legal = self.legal(caller, query)
+        return self.act(legal["actions"][0]["action"], legal["version"], caller, query, **headers)
+
+    def plays(self, moves: int) -> "Table":
+        """That many accepted actions, or as many as there are; all seats are the creator's."""
+        for _ in range(moves):
+            if not self.shown()["to_act"]:
+                break  # the dragon may be slain early
+            done = self.first_legal()
+            assert done.status_code == 201, done.text
+        return self
+
+    def problem(self, answer: TestResponse) -> str:
+        return refused(answer)
+
+
+def refused(answer: TestResponse) -> str:
+    """The code of the problem that an answer is."""
+    assert answer.content_type == "application/problem+json", answer.text
+    problem = answer.json
+    assert problem["status"] == answer.status_code
+    assert problem["type"] == f"/problems/{problem['code']}"
+    assert "service." not in problem["title"] + problem["detail"]
+    return f"{problem['status']} {problem['code']}"
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    made = House()
+    yield made
+    made.deps.close()
+
+
+@pytest.fixture
+def table(house: House) -> Table:
+    """A table of two seats, both held by its creator, at play."""
+    opened = house.player().opens()
+    assert opened.seat(opened.creator).status_code == 201
+    return opened.starts()
+
+
+@pytest.fixture
+def refusal() -> Any:
+    """`refused`, for tests that cannot import it."""
+    return refused

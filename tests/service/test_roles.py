@@ -1,0 +1,244 @@
+"""Who may do what: every cell of the tables in docs/roles.md, played over REST."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROLES = ("nobody", "another player", "seat", "creator", "auditor", "operator")
+TEXT = (Path(__file__).parents[2] / "docs" / "roles.md").read_text()
+
+
+def tables() -> Iterator[tuple[str, str, list[int]]]:
+    """(section, call, status for each role) of every row."""
+    for section in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]:
+        title, _, body = section.partition("\n")
+        for row in re.findall(r"^\| (`.*) \|$", body, re.MULTILINE):
+            call, *cells = row.split(" | ")
+            yield title, call, [int(cell) for cell in cells]
+
+
+ROWS = list(tables())
+
+
+def test_the_tables_have_a_column_for_each_role() -> None:
+    heads = re.findall(r"^\| call \| (.*) \|$", TEXT, re.MULTILINE)
+    assert heads
+    assert {tuple(head.split(" | ")) for head in heads} == {ROLES}
+    assert all(len(statuses) == len(ROLES) for _, _, statuses in ROWS)
+
+
+class Situation:
+    """A table as a section describes it, and somebody of each role."""
+
+    def __init__(self, house: Any, section: str, visibility: str) -> None:
+        self.house = house
+        creator = house.player("Chris")
+        self.people = {
+            "nobody": house.nobody,
+            "another player": house.player("Olga"),
+            "seat": house.player("Sam"),
+            "creator": creator,
+            "auditor": house.auditor(),
+            "operator": house.auditor("operator"),
+        }
+        watching = "none" if "watching none" in section else "open"
+        options = {"turn_seconds": 60, "stalemate_rounds": 1 if "over" in section else 30}
+        self.table = creator.opens(3, sit=False, visibility=visibility, watching=watching, options=options)
+        self.seats(self.people["seat"])
+        if "before the start" in section:
+            self.bot()
+        else:
+            self.seats(self.people["seat"])
+            self.seats(self.people["seat"])
+            self.table.starts()
+        if "over" in section:
+            while self.table.shown(self.people["seat"])["status"] == "playing":
+                done = self.table.act({"type": "end-turn"}, self.table.version, self.people["seat"])
+                assert done.status_code == 201
+
+    def seats(self, player: Any) -> None:
+        """A player takes the next seat; at a private table the creator gives it to them."""
+        private = self.table.shown()["visibility"] == "private"
+        if private:
+            assert self.table.seat(self.table.creator, player=player.id).status_code == 201
+        else:
+            assert self.table.seat(player).status_code == 201
+
+    def bot(self) -> None:
+        assert self.table.seat(self.table.creator, bot="wanderer").status_code == 201
+
+    def bot_seat(self) -> int:
+        return next(seat["seat"] for seat in self.table.shown()["seats"] if seat["bot"])
+
+    def action(self) -> dict[str, Any]:
+        legal = self.table.legal(self.people["seat"])
+        return {"action": legal["actions"][-1]["action"], "expected_version": legal["version"]}
+
+    def filled(self) -> None:
+        self.bot()
+
+    def late(self) -> None:
+        self.house.clock.pass_seconds(61)
+
+
+Do = Callable[[Situation, Any], Any]
+CALLS: dict[str, Do] = {
+    "`GET /v1/games/{id}`": lambda s, who: who.get(s.table.path),
+    "`GET /v1/games/{id}/state`": lambda s, who: who.get(f"{s.table.path}/state"),
+    "`GET /v1/games/{id}/state?seat=1`": lambda s, who: who.get(f"{s.table.path}/state?seat=1"),
+    "`GET /v1/games/{id}/actions`": lambda s, who: who.get(f"{s.table.path}/actions"),
+    "`GET /v1/games/{id}/events`": lambda s, who: who.get(f"{s.table.path}/events"),
+    "`GET /v1/games/{id}/events` as a live stream": lambda s, who: who.get(
+        f"{s.table.path}/events", {"Accept": "text/event-stream"}, buffered=False
+    ),
+    "`GET /v1/games/{id}/positions/{n}`": lambda s, who: who.get(f"{s.table.path}/positions/2"),
+    "`GET /v1/games/{id}/replay`": lambda s, who: who.get(f"{s.table.path}/replay"),
+    "`GET /v1/games/{id}/audit`": lambda s, who: who.get(f"{s.table.path}/audit"),
+    "`POST /v1/games/{id}/seats`": lambda s, who: s.table.seat(who),
+    "`POST /v1/games/{id}/seats` a bot": lambda s, who: s.table.seat(who, bot="wanderer"),
+    "`POST /v1/games/{id}/seats` another player": lambda s, who: s.table.seat(who, player=s.house.player("Guest").id),
+    "`DELETE /v1/games/{id}/seats/{n}` the seat's own": lambda s, who: who.delete(f"{s.table.path}/seats/1"),
+    "`DELETE /v1/games/{id}/seats/{n}` a bot's": lambda s, who: who.delete(f"{s.table.path}/seats/{s.bot_seat()}"),
+    "`POST /v1/games/{id}/start`": lambda s, who: (s.filled(), who.post(f"{s.table.path}/start"))[1],
+    "`POST /v1/games/{id}/actions`": lambda s, who: who.post(f"{s.table.path}/actions", json=s.action()),
+    "`POST /v1/games/{id}/actions?check=1`": lambda s, who: who.post(f"{s.table.path}/actions?check=1", json=s.action()),
+    "`POST /v1/games/{id}/seats/{n}/resign`": lambda s, who: who.post(f"{s.table.path}/seats/1/resign"),
+    "`POST /v1/games/{id}/timeout`": lambda s, who: (s.late(), who.post(f"{s.table.path}/timeout"))[1],
+    "`POST /v1/games/{id}/forks`": lambda s, who: who.post(f"{s.table.path}/forks", json={"version": 6}),
+}
+
+
+@pytest.mark.parametrize(("section", "call", "statuses"), ROWS, ids=[f"{call} {title}" for title, call, _ in ROWS])
+def test_every_row_of_the_table_holds(house: Any, section: str, call: str, statuses: list[int]) -> None:
+    for visibility in ("private",) if "private" in section else ("public", "unlisted"):
+        changes = not call.startswith("`GET")
+        situation = None
+        for role, status in zip(ROLES, statuses, strict=True):
+            if changes or situation is None:
+                situation = Situation(house, section, visibility)
+            answer = CALLS[call](situation, situation.people[role])
+            assert answer.status_code == status, (role, visibility, answer.status_code)
+            answer.close()
+
+
+def test_every_operation_on_a_game_stands_in_a_table(house: Any) -> None:
+    described = {
+        f"{method.upper()} {path}"
+        for path, methods in house.nobody.get("/openapi.json").json["paths"].items()
+        for method in methods
+        if path.startswith("/v1/games/")
+    }
+    written = {
+        re.sub(r"\?.*", "", call.split("`")[1]).replace("{id}", "{game_id}").replace("seats/{n}", "seats/{seat}")
+        .replace("positions/{n}", "positions/{version}")
+        for _, call, _ in ROWS
+    }  # fmt: skip
+    assert described == written
+
+
+# -- watching --------------------------------------------------------------------------------------------------------
+
+
+def test_watchers_of_a_delayed_table_see_the_game_of_then_everywhere(house: Any) -> None:
+    table = house.player().opens(watching="delayed:60")
+    table.seat(table.creator)
+    house.clock.pass_seconds(1)
+    table.starts()
+    start = table.version
+    house.clock.pass_seconds(10)
+    table.plays(2)
+    house.clock.pass_seconds(30)
+    table.plays(1)
+    watcher = house.player("Walter")
+    assert [event["seq"] for event in watcher.get(f"{table.path}/events").json["events"]] == list(range(1, start + 1))
+    house.clock.pass_seconds(30)
+    seen, now = start + 2, table.version
+    assert now > seen
+    assert watcher.get(table.path).json["version"] == seen
+    assert watcher.get(table.path).headers["ETag"] == f'"{seen}.g"'
+    state = watcher.get(f"{table.path}/state").json
+    assert state["version"] == seen
+    assert state["state"] == table.creator.get(f"{table.path}/positions/{seen}").json["state"]
+    assert watcher.get(f"{table.path}/actions").json["version"] == seen
+    assert watcher.get(f"{table.path}/events").json["events"][-1]["seq"] == seen
+    assert watcher.get(f"{table.path}/events", {"Accept": "application/x-ndjson"}).text.count("\n") == seen
+    assert watcher.get(f"{table.path}/positions/{seen}").status_code == 200
+    assert watcher.get(f"{table.path}/positions/{now}").status_code == 404
+    assert watcher.get(f"{table.path}/positions/{seen}").headers["Cache-Control"].startswith("private")
+    for query in ("", "?spoilers=1"):
+        told = watcher.get(f"{table.path}/replay{query}").json
+        assert max(step["version"] for step in told["steps"]) == seen
+        assert told["position"] == seen
+    (row,) = watcher.get("/v1/games").json["games"]
+    assert row["version"] == seen
+    assert table.shown()["version"] == now
+    assert table.creator.get("/v1/games").json["games"][0]["version"] == now
+    house.clock.pass_seconds(60)
+    assert watcher.get(table.path).json["version"] == now
+
+
+def test_a_delayed_game_is_shown_whole_once_it_is_over(house: Any) -> None:
+    table = house.player().opens(watching="delayed:3600", options={"stalemate_rounds": 1})
+    table.seat(table.creator)
+    table.starts()
+    house.clock.pass_seconds(5)
+    while table.shown()["status"] == "playing":
+        assert table.act({"type": "end-turn"}, table.version).status_code == 201
+    assert house.nobody.get(f"{table.path}/state").json["version"] == table.version
+    assert house.nobody.get(table.path).json["status"] == "finished"
+
+
+def test_a_list_shows_no_more_of_an_unwatched_game_than_that_it_is_played(house: Any) -> None:
+    table = house.player().opens(watching="none")
+    table.seat(table.creator)
+    house.clock.pass_seconds(1)
+    table.starts()
+    start = table.version
+    house.clock.pass_seconds(1)
+    table.plays(3)
+    (row,) = house.nobody.get("/v1/games").json["games"]
+    assert (row["status"], row["version"]) == ("playing", start)
+    assert house.nobody.get(table.path).json["version"] == start
+
+
+def test_unlisted_and_private_tables_are_in_nobodys_list_but_their_players(house: Any) -> None:
+    ada, bob, eve = house.player("Ada"), house.player("Bob"), house.player("Eve")
+    for visibility in ("unlisted", "private"):
+        table = ada.opens(visibility=visibility)
+        assert table.seat(ada, player=bob.id).status_code in (201, 403)
+        for query in ("", f"?player={ada.id}", f"?player={bob.id}", "?status=open", "?ruleset=donjon@1"):
+            for caller in (house.nobody, eve, house.auditor()):
+                assert caller.get(f"/v1/games{query}").json["games"] == [], (visibility, query)
+        assert table.id in [game["game_id"] for game in ada.get("/v1/games?player=me").json["games"]]
+        assert table.id in [game["game_id"] for game in ada.get(f"/v1/games?player={ada.id}").json["games"]]
+        assert table.id not in [game["game_id"] for game in ada.get("/v1/games").json["games"]]
+
+
+def test_a_private_table_looks_exactly_like_one_that_is_not_there(house: Any) -> None:
+    table = house.player().opens(visibility="private")
+    eve = house.player("Eve")
+    absent = "f" * 32
+    body = {"action": {"type": "end-turn"}, "expected_version": 1}
+    for caller in (house.nobody, eve):
+        for path in ("", "/state", "/state?seat=1", "/actions", "/events", "/positions/0", "/replay", "/audit"):
+            hidden, missing = caller.get(table.path + path), caller.get(f"/v1/games/{absent}{path}")
+            assert (hidden.status_code, hidden.data) == (missing.status_code, missing.data) == (404, missing.data)
+    for path in ("/seats", "/start", "/actions", "/timeout", "/forks", "/seats/1/resign"):
+        sent = {"/actions": body, "/forks": {"version": 1}}.get(path, {})
+        hidden, missing = eve.post(table.path + path, json=sent), eve.post(f"/v1/games/{absent}{path}", json=sent)
+        assert (hidden.status_code, hidden.data) == (missing.status_code, missing.data) == (404, missing.data)
+    hidden, missing = eve.delete(f"{table.path}/seats/1"), eve.delete(f"/v1/games/{absent}/seats/1")
+    assert (hidden.status_code, hidden.data) == (missing.status_code, missing.data) == (404, missing.data)
+
+
+def test_a_guest_at_a_private_table_must_be_a_player(house: Any) -> None:
+    table = house.player().opens(visibility="private")
+    assert table.problem(table.seat(table.creator, player="0" * 32)) == "404 player-not-found"
+    bob = house.player("Bob")
+    assert table.seat(table.creator, player=bob.id).json["seats"][1]["name"] == "Bob"
+    assert bob.get("/v1/me").json["seats"][0]["game_id"] == table.id
+    assert bob.delete(f"{table.path}/seats/2").status_code == 200
+    assert bob.get(table.path).status_code == 404
