@@ -62,5 +62,10 @@ class Telling:
         return self.chapters.get(str(type(happening).__struct_config__.tag), "")
 
     def board(self, view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str]:
-        """A view of the state as lines of text; ``name`` puts a term into words."""
+        """A view of the state as lines of text; ``name`` puts a term into words. What stands behind the last empty line
+        is always shown, the rest is a map that may be cut."""
         return [f"{name}: {value}" for name, value in view.items()]
+
+    def focus(self, view: Mapping[str, Any]) -> tuple[int, int]:
+        """The column and row of the board at which the action is."""
+        return 0, 0

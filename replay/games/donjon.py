@@ -136,6 +136,9 @@ class DonjonTelling(Telling):
     def board(self, view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str]:
         return board(view, name)
 
+    def focus(self, view: Mapping[str, Any]) -> tuple[int, int]:
+        return focus(view)
+
 
 # -- variants and facts --------------------------------------------------------------------------------------------
 
@@ -237,7 +240,7 @@ def _label(action: Action, state: State) -> tuple[str, dict[str, Any]]:
 
 # -- the text board ------------------------------------------------------------------------------------------------
 
-WIDTH: Final = 7
+WIDTH, HEIGHT = 7, 4
 SYMBOLS: Final[dict[str, str]] = (
     {name: f"<{monster.strength}>" for name, monster in MONSTERS.items()}
     | {name: f"+{bonus}" for name, bonus in WEAPONS.items()}
@@ -267,9 +270,17 @@ def board(view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str
     return lines
 
 
+def focus(view: Mapping[str, Any]) -> tuple[int, int]:
+    """Where on the board the active hero stands."""
+    cells = [coordinates(at) for at in view["tiles"]]
+    x, y = coordinates(view["heroes"][view["active"] - 1]["at"]) if view["active"] else (0, 0)
+    left, top = min(x for x, _ in cells), min(y for _, y in cells)
+    return (x - left) * WIDTH + WIDTH // 2, (y - top) * HEIGHT + HEIGHT // 2
+
+
 def _tile(at: str, tiles: Mapping[str, Any], things: Mapping[str, str], heroes: list[Any]) -> list[str]:
     if at not in tiles:
-        return [" " * WIDTH] * 4
+        return [" " * WIDTH] * HEIGHT
     tile = tiles[at]
     exits = tile["exits"]
     symbol = SYMBOLS.get(things.get(at, tile["kind"]), "")

@@ -125,7 +125,8 @@ def test_an_event_of_another_game_or_number_is_named(table: Any, game: Any) -> N
 
 def test_an_entry_that_the_log_never_wrote_fails_the_chain(table: Any) -> None:
     events = closed(table)
-    verdict = audit(events[0].game_id, [*events[:9], Damage("9-1", "the entry is none of the log's", b"x"), *events[9:]])
+    stray = Damage("9-1", "the entry is none of the log's", b"x")
+    verdict = audit(events[0].game_id, [*events[:9], stray, *events[9:]])
     assert (verdict.verdict, verdict.code) == (NOT_PROVEN, "V3")
     assert "9-1" in of(verdict, "V3").detail
 

@@ -105,9 +105,9 @@ def test_french_puts_no_break_spaces_where_french_does(domain: str) -> None:
 
 
 ENGLISH = {
-    "the", "an", "of", "and", "is", "are", "was", "were", "with", "without", "has", "have", "to", "from", "for", "by", "at",
-    "it", "its", "this", "that", "there", "here", "your", "you", "not", "no", "hero", "turn", "dice", "roll", "left", "wins",
-    "takes", "leaves", "gold", "hit", "tile", "room", "game", "event", "player",
+    "the", "an", "of", "and", "is", "are", "was", "were", "with", "without", "has", "have", "to", "from", "for", "by",
+    "at", "it", "its", "this", "that", "there", "here", "your", "you", "not", "no", "hero", "turn", "dice", "roll",
+    "left", "wins", "takes", "leaves", "gold", "hit", "tile", "room", "game", "event", "player",
 }  # fmt: skip
 
 
