@@ -98,10 +98,9 @@ def title(text: str) -> Markup:
 
 def place(x: float, y: float, scale: float = 1.0, turned: float = 0) -> str:
     """A transform: move, turn, scale."""
-    said = f"translate({number(float(x))} {number(float(y))})"
-    if turned:
-        said += f" rotate({number(turned)})"
-    return said if scale == 1 else f"{said} scale({number(scale)})"
+    said = [f"translate({number(float(x))} {number(float(y))})"] if x or y else []
+    said += [f"rotate({number(turned)})"] if turned else []
+    return " ".join([*said, f"scale({number(scale)})"] if scale != 1 else said)
 
 
 @cache
@@ -128,6 +127,8 @@ class Sheet:
         :raises KeyError: there is no such drawing.
         """
         self._take(name)
+        if scale == 1 and not turned:
+            return tag("use", href=f"#i-{name}", x=x or None, y=y or None)
         return tag("use", href=f"#i-{name}", transform=place(x, y, scale, turned))
 
     def _take(self, name: str) -> None:
@@ -227,5 +228,5 @@ def wrapped(text: str, x: float, y: float, size: float, room: float) -> tuple[Ma
         return write(text, x, y, size, "b", room), y
     gaps = [i for i, letter in enumerate(text) if letter == " "] or [len(text) // 2]
     middle = min(gaps, key=lambda i: abs(wide(text[:i]) - wide(text[i:])))
-    upper = write(text[:middle].strip(), x, y - 3, size, "b", room)
-    return upper + write(text[middle:].strip(), x, y + size, size, "b", room), y + size
+    upper = write(text[:middle].strip(), x, y - 6, size, "b", room)
+    return upper + write(text[middle:].strip(), x, y + size - 4, size, "b", room), y + size - 4

@@ -55,7 +55,8 @@ class Board:
 
     def _fit(self) -> None:
         """The map ends with the tiles; of hidden cells beyond them no more than a part is shown."""
-        xs, ys = zip(*map(coordinates, self.state.tiles), strict=True)
+        shown = (*self.state.tiles, self.state.placing.at) if self.state.placing else self.state.tiles
+        xs, ys = zip(*map(coordinates, shown), strict=True)
         all_xs, all_ys = zip(*map(coordinates, (*self.state.tiles, *self.frontier, *self.walled)), strict=True)
         self.left = min(xs) * CELL - (PART if min(all_xs) < min(xs) else EMPTY)
         self.top = min(ys) * CELL - (PART if min(all_ys) < min(ys) else EMPTY)
@@ -71,8 +72,7 @@ class Board:
             *map(self.hidden, (*self.frontier, *self.walled)),
             self.edges(),
             *self.drawn_tile(),
-            *map(self.thing, self.state.things),
-            *self.heroes(),
+            tag("g", *map(self.thing, self.state.things), *self.heroes(), pointer_events="none"),
             id="map",
             x=x,
             y=y,
@@ -141,13 +141,13 @@ class Board:
     def thing(self, at: str) -> Markup:
         """A monster, chest or item with its number."""
         name = self.state.things[at]
+        token = tag("g", self.scene.token(name, self.grown), id=f"token-{name}")
         return tag(
             "g",
             title(self.scene.thing(name)),
-            self.scene.token(name, self.grown),
+            tag("use", href=self.scene.sheet.define(f"token-{name}", token)),
             id=f"thing-{at.replace(',', '-')}",
             transform=place(*self.spot(at)),
-            pointer_events="none",
         )
 
     def spot(self, at: str) -> tuple[float, float, float]:
@@ -177,7 +177,6 @@ class Board:
                 *self.scene.figure(seat, hero),
                 id=f"hero-{seat}",
                 transform=place(x + 50 + dx * spread, y + 50 + dy * spread, scale * grown),
-                pointer_events="none",
             )
 
 

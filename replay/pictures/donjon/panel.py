@@ -16,7 +16,6 @@ from engine.donjon.components import (
     HIT_POINTS,
     MONSTERS,
     MOVEMENT_POINTS,
-    SLOTS,
     WEAPONS,
 )
 from engine.donjon.movement import ways_to_place
@@ -136,7 +135,7 @@ class Frame:
         return joined(
             tag("g", *parts, transform=place(12, 34, size)),
             lines,
-            write(second, x, end + 18, 12, "dim", WIDTH - x - 12),
+            write(second, x, end + 16, 12, "dim", WIDTH - x - 12),
         )
 
     # -- fights ----------------------------------------------------------------------------------------------------
@@ -304,16 +303,26 @@ def row(scene: Scene, seat: int, y: float) -> Markup:
 
 def slots(scene: Scene, hero: Hero) -> Iterator[Markup]:
     """Two weapons with their bonus, three scrolls, a key; an empty slot is an outline."""
-    x = 151
+    yield tag("use", href=scene.sheet.define("slots", EMPTY_SLOTS))
     for sort, held in (("weapon", hero.weapons), ("scroll", hero.scrolls), ("key", ["key"] * hero.key)):
-        width = 31 if sort == "weapon" else 24
-        for slot in range(SLOTS[sort]):
-            item = held[slot] if slot < len(held) else ""
-            yield tag("rect", class_="slot held" if item else "slot", x=x, y=6, width=width, height=28, rx=4)
+        for item, x in zip(held, SLOT_AT[sort], strict=False):
+            yield tag("rect", class_="slot held", x=x, y=6, width=SLOT_WIDE[sort], height=28, rx=4)
             if item in WEAPONS:
                 yield scene.sheet.use(item, x + 10, 18, 0.32)
                 yield write(f"+{WEAPONS[item]}", x + 22, 31, 12, "b m label")
-            elif item:
+            else:
                 yield scene.sheet.use(item, x + 12, 20, 0.34)
-            x += width + 1
-        x += 4
+
+
+SLOT_WIDE: Final = {"weapon": 31, "scroll": 24, "key": 24}
+SLOT_AT: Final = {"weapon": (151, 183), "scroll": (219, 244, 269), "key": (298,)}
+"""Where the slots of each sort begin in a row."""
+EMPTY_SLOTS: Final = tag(
+    "g",
+    *(
+        tag("rect", class_="slot", x=x, y=6, width=SLOT_WIDE[sort], height=28, rx=4)
+        for sort, places in SLOT_AT.items()
+        for x in places
+    ),
+    id="slots",
+)

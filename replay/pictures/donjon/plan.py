@@ -24,8 +24,7 @@ def floor(form: str, exits: str) -> Markup:
     area = "M" + "L".join(f"{x} {y}" for wall in walls for x, y in wall) + "Z"
     lines = "".join("M" + "L".join(f"{x} {y}" for x, y in wall) for wall in walls)
     parts = [
-        tag("path", class_="rock", d="M0 0H100V100H0Z"),
-        tag("use", href="#hatch"),
+        tag("use", href="#rock"),
         tag("path", class_="room" if form != "corridor" else "floor", d=area),
     ]
     if form == "room":
@@ -70,13 +69,13 @@ def unsteady(line: list[Point], seed: str) -> list[Point]:
             points.append(((x0 + x1) / 2, (y0 + y1) / 2))
         if (x1, y1) != points[-1]:
             points.append((x1, y1))
-    inner = [(round(x + off(seed, 2 * i), 1), round(y + off(seed, 2 * i + 1), 1)) for i, (x, y) in enumerate(points)]
+    inner = [(round(x + off(seed, 2 * i)), round(y + off(seed, 2 * i + 1))) for i, (x, y) in enumerate(points)]
     return [points[0], *inner[1:-1], points[-1]]
 
 
 def off(seed: str, index: int) -> float:
-    """A number between -1.8 and 1.8 that is always the same."""
-    return (crc32(f"{seed}{index}".encode()) % 37 - 18) / 10
+    """A number between -2 and 2 that is always the same."""
+    return (crc32(f"{seed}{index}".encode()) % 41 - 20) / 10
 
 
 def hatching() -> str:
@@ -91,8 +90,12 @@ def hatching() -> str:
     return "".join(strokes)
 
 
-HATCH: Final = tag(
-    "g", tag("path", class_="hatch", d=hatching()), tag("path", class_="seam", d="M0 0H100V100H0Z"), id="hatch"
+ROCK: Final = tag(
+    "g",
+    tag("path", class_="rock", d="M0 0H100V100H0Z"),
+    tag("path", class_="hatch", d=hatching()),
+    tag("path", class_="seam", d="M0 0H100V100H0Z"),
+    id="rock",
 )
 HIT: Final = tag("rect", id="hit", class_="hit", width=CELL, height=CELL)
 SEALED: Final = tag("rect", id="cell-sealed", class_="dark", x=23, y=23, width=54, height=54, rx=8)

@@ -98,7 +98,7 @@ class Scene:
     def floor(self, kind: str, exits: str) -> str:
         """The reference to the plan of a tile; with rooms, corridors and the start told apart by their form."""
         form = {"room": "room", "start": "plaza"}.get(kind, "corridor")
-        self.sheet.define("hatch", plan.HATCH)
+        self.sheet.define("rock", plan.ROCK)
         return self.sheet.define(f"t-{form}-{exits}", plan.floor(form, exits))
 
     def token(self, thing: str, grown: float = 1.0) -> Markup:
