@@ -84,10 +84,10 @@ class Clerk:
             except Unavailable as error:
                 _log.warning("database-unavailable", error=str(error))
                 self._stopping.wait(0.25)
-            except redis.ResponseError as error:
-                if "NOGROUP" not in str(error):  # a feed was lost with its group: begin again
-                    raise
+            except redis.ResponseError as error:  # a feed was lost, and its group with it
+                _log.warning("begins-again", error=str(error))
                 self._ready = False
+                self._stopping.wait(0.25)
 
     def begin(self) -> None:
         """Join the group, and look through every game that is not closed: a crash may have left any of them."""
@@ -173,7 +173,7 @@ class Clerk:
                 group = _pairs(values)
                 ((_, oldest, _, _),) = self._wire.call(("XPENDING", key, group[b"name"]))
                 bounds.append((oldest or group[b"last-delivered-id"]).decode())
-            self._wire.call(("XTRIM", key, "MINID", "~", min(bounds, key=_entry)))
+            self._wire.call(("XTRIM", key, "MINID", "=", min(bounds, key=_entry)))
             (consumers,) = self._wire.call(("XINFO", "CONSUMERS", key, GROUP))
             for consumer in map(_pairs, consumers):
                 if consumer[b"pending"] == 0 and consumer[b"idle"] > _GONE_MS:
@@ -302,11 +302,12 @@ def only_bots(position: Position) -> bool:
 def act(deps: "Deps", game_id: bytes) -> None:
     """Let the first bot that a game waits for act.
 
-    :raises Nothing: it waits for none.
+    :raises Nothing: it waits for none, or not yet.
     """
 
     def decide(game: Game) -> Draft:
-        if (seat := bot_seat(game.position)) is None:
+        seat, when = bot_seat(game.position), next_due(game, deps.config.bot_pause_ms)
+        if seat is None or when is None or when > deps.clock():  # asked again when somebody else was faster
             raise Nothing
         draft = commands.drafted(deps, game)
         _let_act(draft, seat)

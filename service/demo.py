@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 CREATOR: Final = b"the demo, nobody"
 """Who opened the demo's tables: no player."""
-LIVE_SEATS: Final = 4
 MOST_EXTRA: Final = 40
 """Further games that may be played until every decision state has occurred."""
 _STATE: Final = "{demo}:state"
 _LIVE: Final = "{demo}:live"
 _LIBRARY: Final = "{demo}:library"
 _DAY_MS: Final = 86_400_000
+_OPENING_MS: Final = 10_000
 
 _log = structlog.get_logger()
 
@@ -65,6 +65,10 @@ EXTRA: Final[Mapping[str, Planned]] = {
     "donjon@1": Planned("donjon@1", _heroes("horan", "aderyn", "xanros"), {"orientation": "player", "traps": 20}),
 }
 """What is played on, table by table, for decision states that are still missing."""
+
+
+LIVE: Final = Planned("donjon@1", ({},) * 4)
+"""The table that is played now."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -133,10 +137,12 @@ def _finish(deps: "Deps", name: str, planned: Planned, days_ago: int) -> bytes:
     """A table of the demo, played to its end by bots and then written; or the one that was."""
     paper, made_up = _Paper(), _MadeUpClock(deps.clock() - days_ago * _DAY_MS)
     log = typing.cast(EventLog, paper)
-    then = replace(deps, log=log, positions=Positions(log), clock=made_up)
-    game_id = _seated(then, name, planned)
+    config = replace(deps.config, bot_pause_ms=0)
+    then = replace(deps, config=config, log=log, positions=Positions(log), clock=made_up)
+    game_id = _open(then, planned, f"demo-{name}")
     if deps.log.head(game_id).version:
         return game_id
+    _start(then, game_id, planned)
     while not then.positions.load(game_id).position.closed:
         made_up.think()
         clerk.act(then, game_id)
@@ -161,19 +167,22 @@ class _Paper:
         return Head(len(self.events), self.events[-1].hash if self.events else genesis(game_id))
 
 
-def _seated(deps: "Deps", name: str, planned: Planned) -> bytes:
-    """The table of this name, opened, filled with bots and started, as far as that is not done yet."""
-    bot = next(iter(BOTS[game_name(planned.ruleset)].values()))
+def _open(deps: "Deps", planned: Planned, key: str | None) -> bytes:
     table = commands.Table(planned.ruleset, len(planned.choices), planned.options, "public", "open", sit=None)
-    game, _ = commands.create(deps, CREATOR, table, f"demo-{name}")
-    game = deps.positions.load(game.id)
-    for number, seat in game.position.seat_items():
+    game, _ = commands.create(deps, CREATOR, table, key)
+    return game.id
+
+
+def _start(deps: "Deps", game_id: bytes, planned: Planned) -> None:
+    """Let bots take the seats of a table, and start it, as far as that is not done yet."""
+    bot = next(iter(BOTS[game_name(planned.ruleset)].values()))
+    position = deps.positions.load(game_id).position
+    for number, seat in position.seat_items():
         if seat.player is None:
             level = bot.levels[-1 - number % len(bot.levels)]
-            commands.join(deps, game.id, CREATOR, number, planned.choices[number - 1], (bot.name, level))
-    if game.position.status == OPEN and game.position.setup is None:
-        commands.start(deps, game.id)
-    return game.id
+            commands.join(deps, game_id, CREATOR, number, planned.choices[number - 1], (bot.name, level))
+    if position.status == OPEN:
+        commands.start(deps, game_id)
 
 
 @dataclass(slots=True)
@@ -219,12 +228,14 @@ def decision_states(rules: Rules[Any]) -> set[str]:
 # -- the live game -----------------------------------------------------------------------------------------------------
 
 
-def live(deps: "Deps") -> bytes:
-    """The game that bots play at a pace to watch; when it is over, the next one."""
+def live(deps: "Deps") -> bytes | None:
+    """The game that bots play at a pace to watch, or the next one when it is over; None: another clerk opens it."""
     wire = Wire(deps.redis)
-    (number,) = wire.call(("GET", _LIVE))
-    game_id = _seated(deps, f"live-{int(number or 0)}", Planned("donjon@1", ({},) * LIVE_SEATS))
-    if deps.positions.load(game_id).position.closed:
-        wire.call(("SET", _LIVE, int(number or 0) + 1))
-        return live(deps)
-    return game_id
+    (known,) = wire.call(("GET", _LIVE))
+    if known is None or deps.positions.load(known).position.closed:
+        if wire.call(("SET", f"{_LIVE}:opening", 1, "NX", "PX", _OPENING_MS)) == [None]:
+            return None
+        known = _open(deps, LIVE, None)
+        wire.call(("SET", _LIVE, known), ("DEL", f"{_LIVE}:opening"))
+    _start(deps, known, LIVE)
+    return bytes(known)

@@ -24,7 +24,7 @@ ALICE, BOB, CARL = (bytes([n]) * 16 for n in (1, 2, 3))
 
 
 class FakeClock:
-    now_ms = 1_000_000
+    now_ms = 1_800_000_000_000
 
     def __call__(self) -> int:
         return self.now_ms
