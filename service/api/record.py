@@ -7,7 +7,12 @@ import msgspec
 from flask import Response, request
 from msgspec import UNSET
 
+from engine.registry import game_name
+from events.event import Event
+from events.log import Damage, Head, whole
+from replay.audit import audit
 from replay.page import replay_page
+from replay.pictures import DRAWINGS, picture
 from replay.replay import Replay
 from service import stream
 from service.access import View
@@ -19,6 +24,7 @@ from service.api.tables import seen
 
 api = Api()
 NDJSON: Final = "application/x-ndjson"
+SVG: Final = "image/svg+xml"
 SSE: Final = stream.MEDIA_TYPE
 FOREVER: Final = "max-age=31536000, immutable"
 PAGE: Final = 100
@@ -108,21 +114,11 @@ def show_position(call: Call, game_id: bytes, version: int) -> Response:
 
     What a watcher may see; with `seat=`, what the caller's seat may see.
     """
-    deps, asked = call.deps, call.query.seat
-    tag = tagged(version, None if asked is UNSET else f"s{asked}")
-    if asked is UNSET and unchanged(tag) and deps.positions.is_open_to_all(game_id):
-        if version <= deps.log.head(game_id).version:
-            return not_modified(tag, f"public, {FOREVER}")
-        raise Problem("position-not-found")
-    view = seen(call, game_id).watched()
-    if version > view.version:
-        raise Problem("position-not-found")
-    seat = None if asked is UNSET else view.seat(asked)
-    shared = view.public and seat is None
-    cache = f"{'public' if shared else 'private'}, {FOREVER}"
-    if unchanged(tag):
-        return not_modified(tag, cache)
-    position = deps.positions.at(game_id, version)
+    kept = _kept(call, game_id, version)
+    if isinstance(kept, Response):
+        return kept
+    headers, seat = kept
+    position = call.deps.positions.at(game_id, version)
     shown = shapes.PositionOut(
         version=version,
         status=position.status,  # type: ignore[arg-type] # one of STATUSES
@@ -131,8 +127,53 @@ def show_position(call: Call, game_id: bytes, version: int) -> Response:
         fingerprint=None if (fingerprint := position.fingerprint) is None else fingerprint.hex(),
         grade=position.grade,  # type: ignore[arg-type] # one of three
     )
-    headers = {"ETag": tag, "Cache-Control": cache}
-    return reply(shown, headers=headers | ({"Vary": "Accept"} if shared else {}))
+    return reply(shown, headers=headers)
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/positions/<version:version>.svg",
+    tag="record",
+    query=shapes.PictureQuery,
+    returns=None,
+    problems=("game-not-found", "watching-forbidden", "position-not-found", "not-your-seat"),
+    headers=("ETag",),
+    media={SVG: str},
+    takes=("If-None-Match",),
+    statuses={304: ("It never changes.", None)},
+)
+def draw_position(call: Call, game_id: bytes, version: int) -> Response:
+    """The same as a picture. The `target` of a legal action is the id of an element of it."""
+    theme = call.query.theme
+    kept = _kept(call, game_id, version, theme, call.language)
+    if isinstance(kept, Response):
+        return kept
+    headers, seat = kept
+    with call.deps.positions.replay(game_id, version) as replay:
+        position, happened = replay.at(version), replay.happenings(version) if version else []
+        if position.rules is None or game_name(position.rules.id) not in DRAWINGS:
+            raise Problem("position-not-found")
+        drawn = picture(position.rules, position.state, seat, call.language, theme=theme, happened=happened)
+    style = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"  # a picture brings its own
+    headers |= {"Content-Security-Policy": style, "Content-Language": call.language}
+    return Response(drawn, headers=headers, content_type=f"{SVG}; charset=utf-8")
+
+
+def _kept(call: Call, game_id: bytes, version: int, *variant: str) -> Response | tuple[dict[str, str], int | None]:
+    """304 where the caller has the position already, without folding; else its headers, and the seat that looks."""
+    deps, asked = call.deps, call.query.seat
+    tag = tagged(version, None if asked is UNSET else f"s{asked}", *variant)
+    shared = {"Cache-Control": f"public, {FOREVER}", "Vary": "Accept-Language" if variant else "Accept"}
+    if asked is UNSET and unchanged(tag) and deps.positions.is_open_to_all(game_id):
+        if version <= deps.log.head(game_id).version:
+            return not_modified(tag, shared)
+        raise Problem("position-not-found")
+    view = seen(call, game_id).watched()
+    if version > view.version:
+        raise Problem("position-not-found")
+    seat = None if asked is UNSET else view.seat(asked)
+    cache = shared if view.public and seat is None else {"Cache-Control": f"private, {FOREVER}"}
+    return not_modified(tag, cache) if unchanged(tag) else ({"ETag": tag, **cache}, seat)
 
 
 # -- the replay ------------------------------------------------------------------------------------------------------
@@ -165,6 +206,28 @@ def show_replay(call: Call, game_id: bytes) -> Response:
             names=names,
         )
     return reply(page, language=call.language)
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/audit",
+    tag="record",
+    query=shapes.Query,
+    returns=shapes.VerdictOut,
+    problems=("game-not-found", "watching-forbidden"),
+)
+def show_audit(call: Call, game_id: bytes) -> Response:
+    """Does the record hold? Chain, order, legality, draws, fingerprints and dice, each checked anew from the events.
+
+    `verdict` is one of five phrases; `checks` says of each check whether it passed; `limits` what this cannot show.
+    """
+    view, log = seen(call, game_id).watched(), call.deps.log
+    head = log.head(game_id)
+    items: list[Event | Damage] = list(whole(log, game_id))
+    if view.version < view.game.version:
+        items = [item for item in items if isinstance(item, Damage) or item.seq <= view.version]
+        head = Head(view.version, next(reversed([item.hash for item in items if isinstance(item, Event)])))
+    return reply(audit(game_id, items, head, call.language), language=call.language)
 
 
 def _cut(replay: Replay, version: int) -> Replay:

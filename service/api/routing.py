@@ -351,9 +351,9 @@ def unchanged(tag: str) -> bool:
     return held.star_tag or held.contains_weak(tag.strip('"'))
 
 
-def not_modified(tag: str, cache: str = "private, no-cache") -> Response:
+def not_modified(tag: str, headers: Mapping[str, str] = {"Cache-Control": "private, no-cache"}) -> Response:
     """304, without a body."""
-    return Response(status=304, headers={"ETag": tag, "Cache-Control": cache})
+    return Response(status=304, headers={"ETag": tag, **headers})
 
 
 def install_errors(app: Flask, told: Callable[[Exception], None], stale: Callable[[Stale, str], Problem]) -> None:

@@ -51,7 +51,7 @@ def show_ruleset(call: Call, ruleset: str) -> Response:
     hashed = rules_hash(RULESETS[name]).hex()
     tag = f'"{hashed[:16]}.{name}.{call.language}"'
     if unchanged(tag):
-        return not_modified(tag, _CACHE)
+        return not_modified(tag, {"Cache-Control": _CACHE})
     shown = shapes.RulesetDetail(
         **_summary(name, call),
         rules_hash=hashed,

@@ -465,6 +465,37 @@ class ReplayOut(Out, frozen=True):
     outcome: Plain | UnsetType | None = UNSET
 
 
+class CheckOut(Out, frozen=True):
+    """One check of an audit; `event`: where it fails or is limited; `rule`: what an illegal action is against."""
+
+    id: Annotated[str, Meta(pattern="^V[0-9]+$")]
+    name: str
+    result: Literal["PASS", "FAIL", "LIMIT", "NOT CHECKED"]
+    detail: str
+    event: int | None
+    rule: str | None
+
+
+class LimitOut(Out, frozen=True):
+    """What a verdict does not cover."""
+
+    id: str
+    text: str
+
+
+class VerdictOut(Out, frozen=True):
+    """What an audit found. `code`: the first check that fails, `event`: where, `who`: whom it is proved against."""
+
+    verdict: Literal["VERIFIED", "VERIFIED WITH LIMITS", "REFUTED", "NOT PROVEN", "UNDETERMINED"]
+    words: str
+    code: str | None
+    event: int | None
+    who: str | None
+    checks: list[CheckOut]
+    limits: list[LimitOut]
+    events: int
+
+
 # -- queries ---------------------------------------------------------------------------------------------------------
 
 
@@ -490,6 +521,12 @@ class SeatQuery(Query, frozen=True):
     """For which of the caller's seats."""
 
     seat: SeatNumber | UnsetType = UNSET
+
+
+class PictureQuery(SeatQuery, frozen=True):
+    """How it is drawn: `auto` follows the reader's preference."""
+
+    theme: Literal["auto", "light", "dark"] = "auto"
 
 
 class ActQuery(SeatQuery, frozen=True):

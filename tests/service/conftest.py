@@ -1,6 +1,7 @@
 """The words in which the tests of the service speak: a house with a service in it, players, tables and seats."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -189,6 +190,29 @@ def table(house: House) -> Table:
     opened = house.player().opens()
     assert opened.seat(opened.creator).status_code == 201
     return opened.starts()
+
+
+def at_once(*calls: Callable[[], TestResponse]) -> list[TestResponse]:
+    """Every call in a thread of its own, let loose together: the answers as they came."""
+    barrier = threading.Barrier(len(calls))
+    answers: list[TestResponse] = []
+
+    def run(call: Callable[[], TestResponse]) -> None:
+        barrier.wait()
+        answers.append(call())
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+@pytest.fixture
+def race() -> Callable[..., list[TestResponse]]:
+    """`at_once`, for tests that cannot import it."""
+    return at_once
 
 
 @pytest.fixture

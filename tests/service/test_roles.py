@@ -95,6 +95,7 @@ CALLS: dict[str, Do] = {
         f"{s.table.path}/events", {"Accept": "text/event-stream"}, buffered=False
     ),
     "`GET /v1/games/{id}/positions/{n}`": lambda s, who: who.get(f"{s.table.path}/positions/2"),
+    "`GET /v1/games/{id}/positions/{n}.svg`": lambda s, who: who.get(f"{s.table.path}/positions/2.svg"),
     "`GET /v1/games/{id}/replay`": lambda s, who: who.get(f"{s.table.path}/replay"),
     "`GET /v1/games/{id}/audit`": lambda s, who: who.get(f"{s.table.path}/audit"),
     "`POST /v1/games/{id}/seats`": lambda s, who: s.table.seat(who),
@@ -104,7 +105,9 @@ CALLS: dict[str, Do] = {
     "`DELETE /v1/games/{id}/seats/{n}` a bot's": lambda s, who: who.delete(f"{s.table.path}/seats/{s.bot_seat()}"),
     "`POST /v1/games/{id}/start`": lambda s, who: (s.filled(), who.post(f"{s.table.path}/start"))[1],
     "`POST /v1/games/{id}/actions`": lambda s, who: who.post(f"{s.table.path}/actions", json=s.action()),
-    "`POST /v1/games/{id}/actions?check=1`": lambda s, who: who.post(f"{s.table.path}/actions?check=1", json=s.action()),
+    "`POST /v1/games/{id}/actions?check=1`": lambda s, who: who.post(
+        f"{s.table.path}/actions?check=1", json=s.action()
+    ),
     "`POST /v1/games/{id}/seats/{n}/resign`": lambda s, who: who.post(f"{s.table.path}/seats/1/resign"),
     "`POST /v1/games/{id}/timeout`": lambda s, who: (s.late(), who.post(f"{s.table.path}/timeout"))[1],
     "`POST /v1/games/{id}/forks`": lambda s, who: who.post(f"{s.table.path}/forks", json={"version": 6}),

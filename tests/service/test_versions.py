@@ -1,6 +1,6 @@
 """Versions: stale acts, entity tags, races, and retries that are answered once and for ever."""
 
-import threading
+from functools import partial
 from typing import Any
 
 import pytest
@@ -59,7 +59,7 @@ def test_what_is_not_one_strong_tag_of_a_version_is_refused(table: Any, tag: str
 
 # -- 304 -------------------------------------------------------------------------------------------------------------
 
-READS = ["", "/state", "/actions", "/state?seat=1", "/positions/4", "/positions/4?seat=1"]
+READS = ["", "/state", "/actions", "/state?seat=1", "/positions/4", "/positions/4?seat=1", "/positions/4.svg"]
 
 
 @pytest.mark.parametrize("path", READS)
@@ -72,7 +72,7 @@ def test_what_is_held_already_is_not_sent_again(table: Any, path: str) -> None:
     assert again.headers["ETag"] == first.headers["ETag"]
 
 
-@pytest.mark.parametrize("path", ["", "/state", "/actions", "/positions/4"])
+@pytest.mark.parametrize("path", ["", "/state", "/actions", "/positions/4", "/positions/4.svg"])
 def test_not_modified_is_answered_before_anything_is_folded(house: Any, table: Any, path: str) -> None:
     ada = table.creator
     tag = ada.get(table.path + path).headers["ETag"]
@@ -139,24 +139,13 @@ def test_of_two_acts_for_the_same_version_at_two_workers_one_is_accepted(table: 
         assert [answer.status_code for answer in answers] == [201, 412]
 
 
-def test_of_racing_acts_for_the_same_version_exactly_one_is_accepted(table: Any, house: Any) -> None:
+def test_of_racing_acts_for_the_same_version_exactly_one_is_accepted(table: Any, house: Any, race: Any) -> None:
     callers = [table.creator, *(table.creator.at(house.worker()) for _ in range(3))]
     for _ in range(5):
         legal = table.legal()
         action, version = legal["actions"][0]["action"], legal["version"]
-        barrier = threading.Barrier(len(callers))
-        statuses: list[int] = []
-
-        def race(caller: Any, action: Any = action, version: int = version, barrier: Any = barrier) -> None:
-            barrier.wait()
-            statuses.append(table.act(action, version, caller).status_code)
-
-        threads = [threading.Thread(target=race, args=(caller,)) for caller in callers]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(statuses) == [201, 412, 412, 412]
+        answers = race(*(partial(table.act, action, version, caller) for caller in callers))
+        assert sorted(answer.status_code for answer in answers) == [201, 412, 412, 412]
         assert table.version == version + 1
 
 
@@ -167,22 +156,22 @@ def test_a_worker_that_is_behind_still_finds_the_version_it_is_asked_for(table: 
     assert table.first_legal(other).status_code == 201
 
 
-def test_two_who_race_for_the_last_seat_do_not_both_get_it(house: Any) -> None:
+def test_two_who_race_for_the_last_seat_do_not_both_get_it(house: Any, race: Any) -> None:
     table = house.player().opens()
     players = [house.player("Bob"), house.player("Eve").at(house.worker())]
-    barrier = threading.Barrier(2)
-    answers: list[Any] = []
-
-    def race(player: Any) -> None:
-        barrier.wait()
-        answers.append(table.seat(player))
-
-    threads = [threading.Thread(target=race, args=(player,)) for player in players]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = race(*(partial(table.seat, player) for player in players))
     assert sorted(answer.status_code for answer in answers) == [201, 409]
+
+
+def test_retries_that_race_each_other_are_done_once_and_answered_alike(table: Any, house: Any, race: Any) -> None:
+    callers = [table.creator, *(table.creator.at(house.worker()) for _ in range(3))]
+    legal = table.legal()
+    action, version = legal["actions"][0]["action"], legal["version"]
+    answers = race(*(partial(table.act, action, version, caller, Idempotency_Key="k-1") for caller in callers))
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.data for answer in answers}) == 1
+    assert sorted("Idempotency-Replayed" in answer.headers for answer in answers) == [False, True, True, True]
+    assert table.version == version + 1
 
 
 def test_a_loser_of_a_race_decides_again_on_the_game_as_it_is(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,8 +306,8 @@ def test_another_table_with_the_same_key_is_refused(house: Any, refusal: Any) ->
     ada = house.player()
     headers = {"Idempotency-Key": "table"}
     ada.opens(headers=headers)
-    for body in ({"seats": 3}, {"seats": 2, "hero": "tala"}, {"seats": 2, "sit": False}, {"seats": 2, "options": {"traps": 0}}):
-        answer = ada.post("/v1/games", headers, json={"ruleset": "donjon@1", **body})
+    for other in ({"seats": 3}, {"hero": "tala"}, {"sit": False}, {"options": {"traps": 0}}, {"visibility": "private"}):
+        answer = ada.post("/v1/games", headers, json={"ruleset": "donjon@1", "seats": 2, **other})
         assert refusal(answer) == "422 idempotency-key-reused"
 
 
