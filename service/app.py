@@ -20,7 +20,7 @@ meta.everything.routes[:] = [route for part in _PARTS for route in part.api.rout
 def create_app(deps: "Deps") -> Flask:
     """The application over these dependencies."""
     app = Flask("service", template_folder="templates", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = BODY_LIMIT
+    app.config["MAX_CONTENT_LENGTH"] = BODY_LIMIT + 1  # a chunked body is cut off there without a word: one too many
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.jinja_env.autoescape = True

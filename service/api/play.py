@@ -218,8 +218,8 @@ def parse(rules: Rules[Any], data: msgspec.Raw) -> Action:
         pass  # told in the words of the rules
     try:
         members = msgspec.json.decode(data)
-    except RecursionError as error:
-        errors = [{"pointer": "/action", "detail": "nested too deeply"}]
+    except (msgspec.DecodeError, RecursionError) as error:  # a number out of every range, or nested too deeply
+        errors = [{"pointer": "/action", "detail": "it cannot be read"}]
         raise Problem("malformed-json", {}, {"errors": errors}) from error
     if not isinstance(members, dict) or not isinstance(members.get("type"), str):
         detail = "an object with a string `type`"

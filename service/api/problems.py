@@ -227,7 +227,7 @@ def _http(error: HTTPException) -> Problem | None:
         case 405:
             return Problem("method-not-allowed", headers=headers)
         case 413:
-            return Problem("body-too-large", {"limit": 64})
+            return Problem("body-too-large")
         case 415:
             return Problem("unsupported-media-type")
         case 400:

@@ -273,9 +273,11 @@ def language() -> str:
 
 def preferred_language() -> str:
     """What Accept-Language likes best, or English."""
-    if "Accept-Language" not in request.headers:
-        return "en"
-    return request.accept_languages.best_match(LANGUAGES) or "en"
+    if "Accept-Language" in request.headers:
+        for tag, quality in request.accept_languages:  # best first
+            if quality > 0 and (spoken := tag.partition("-")[0].lower()) in LANGUAGES:
+                return spoken
+    return "en"
 
 
 def _query(form: type[msgspec.Struct]) -> Any:
@@ -290,6 +292,8 @@ def _query(form: type[msgspec.Struct]) -> Any:
 
 def _body(decode: Callable[[bytes], Any], route: Route) -> Any:
     data = request.get_data(cache=False)
+    if len(data) > BODY_LIMIT:
+        raise Problem("body-too-large")
     if not data and route.body_optional:
         data = b"{}"
     elif request.mimetype != JSON:

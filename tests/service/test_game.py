@@ -253,9 +253,7 @@ def test_legal_actions_have_labels_targets_and_a_hint_of_chance(table: Any) -> N
 
 @pytest.mark.parametrize("language", ["en", "fr", "ja"])
 def test_what_one_would_click_in_vain_is_explained(table: Any, language: str) -> None:
-    refused = next(
-        one for one in table.legal(query=f"?lang={language}")["refused"] if one["target"] == "fountain"
-    )
+    refused = next(one for one in table.legal(query=f"?lang={language}")["refused"] if one["target"] == "fountain")
     assert (refused["code"], refused["rule"]) == ("full-health", "2.3.8")
     assert refused["message"] not in ("", "full-health")
 
