@@ -19,7 +19,7 @@ endef
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench lock clean
+.PHONY: help run test check bench golden lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ check: .venv/.test ## ruff, mypy --strict, the one-way imports
 
 bench: .venv/.test ## measure against ceilings and peers, write bench/results.json
 	$(venv)/python -m bench $(ARGS)
+
+golden: .venv/.test ## tell the golden playthroughs anew, and write their digests and the names that are stored
+	$(venv)/python -m tests.golden.write
 
 lock: .venv/.test ## write requirements/*.txt anew (UPGRADE=1: newest versions)
 	cd requirements && ../$(compile) ../pyproject.toml run.in --output-file run.txt

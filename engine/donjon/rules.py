@@ -10,6 +10,7 @@ from engine.chance import Chance, Loaded
 from engine.donjon import actions as act
 from engine.donjon import components, fights, heroes, movement, offers, treasure, turns
 from engine.donjon import happenings as told
+from engine.donjon.frozen import TRANSCRIPTS
 from engine.donjon.state import Hero, Phase, State, Table, Tile, duplicate
 from engine.protocol import Action, Happening, Illegal, Legal, Options, Outcome, Refusal, Rules, Setup
 
@@ -72,7 +73,7 @@ class Donjon(Rules[State]):
         "reroll": "rolling, after both dice of Victorius: his first die until it is no 1, then his second",
     }
     components = components.COMPONENTS
-    transcripts = bytes(32)
+    transcripts = TRANSCRIPTS["donjon@1"]
 
     handlers: ClassVar[dict[type[Action], Handler]] = {
         act.Move: Handler(during("turn-start", "exploring", "encounter"), movement.refuse_move, movement.move),
