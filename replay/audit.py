@@ -1,6 +1,6 @@
 """A first verdict on a stored game: what can be checked from its events alone.
 
-The checks carry the ids of the full audit (docs/audit.md will have them all). Here: V2 format, V3 chain, V9 dice from
+The checks carry ids (docs/replay.md says what each can show). Here: V2 format, V3 chain, V9 dice from
 the committed chain, V10 the chain's end, V12 the refold, V13 claimed turns; what needs signatures, receipts or a public
 log is NOT CHECKED or a LIMIT, and said. Nothing here is signed by the server, and anybody can spoil a copy: so what
 fails is NOT PROVEN, it accuses nobody.

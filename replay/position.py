@@ -148,6 +148,10 @@ class Position:
         """(number, seat) in seat order."""
         return enumerate(self.seats, 1)
 
+    def view(self, viewer: int | None = None) -> dict[str, Any] | None:
+        """The state as a seat, or a watcher (None), may see it; None where there is no state."""
+        return None if self.state is None or self.rules is None else self.rules.view(self.state, viewer)
+
     def state_hash(self) -> bytes:
         """``S`` of the current state, 32 bytes.
 

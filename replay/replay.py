@@ -407,7 +407,6 @@ def action_of(event: Event) -> str | None:
 
 def seen(position: Position, viewer: int | None) -> dict[str, Any]:
     """A position as a seat or a watcher (None) may see it, as plain data."""
-    state = position.state
     return {
         "status": position.status,
         "to_act": position.to_act,
@@ -415,7 +414,7 @@ def seen(position: Position, viewer: int | None) -> dict[str, Any]:
             {"player": seat.player.hex() if seat.player else None, "choice": seat.choice, "bot": seat.bot}
             for seat in position.seats
         ],
-        "state": None if state is None or position.rules is None else position.rules.view(state, viewer),
+        "state": position.view(viewer),
         "outcome": msgspec.to_builtins(position.outcome),
     }
 
