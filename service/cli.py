@@ -50,11 +50,12 @@ def serve(**settings: Any) -> None:
 
 
 @main.command(hidden=True)
-def clerk() -> None:
+@_database
+def clerk(data: Path | None) -> None:
     """The background process of `serve`: bots, idle tables, lists, feeds."""
     from service.clerk import main as run
 
-    run(_config())
+    run(_config(data=data))
 
 
 @main.command()

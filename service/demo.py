@@ -24,6 +24,7 @@ from replay.position import OPEN, Position
 from service import clerk, commands
 from service.drafts import WrongStatus
 from service.positions import Positions
+from service.serve import DEMO_STATE
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -32,7 +33,6 @@ CREATOR: Final = b"the demo, nobody"
 """Who opened the demo's tables: no player."""
 MOST_EXTRA: Final = 40
 """Further games that may be played until every decision state has occurred."""
-_STATE: Final = "{demo}:state"
 _LIVE: Final = "{demo}:live"
 _LIBRARY: Final = "{demo}:library"
 _DAY_MS: Final = 86_400_000
@@ -98,15 +98,11 @@ def keep(deps: "Deps") -> None:
 
 
 def load(deps: "Deps") -> bool:
-    """Play the finished games and list the library, unless that was done, or others were here first (False)."""
+    """Play the finished games and list the library, unless that was done; False: they do not belong here."""
     wire = Wire(deps.redis)
-    (state,) = wire.call(("GET", _STATE))
-    if state == b"loaded":
-        return True
-    if state is None:
-        if any(end != "0" for end in deps.log.feed_ends().values()):
-            return False
-        wire.call(("SET", _STATE, "loading"))
+    (state,) = wire.call(("GET", DEMO_STATE))
+    if state != b"loading":
+        return bool(state == b"loaded")
     started = time.perf_counter()
     games = [_finish(deps, name, planned, age) for age, (name, planned) in enumerate(TABLES.items(), 1)]
     entries = {(entry.ruleset, entry.state): entry for game_id in games for entry in survey(deps, game_id)}
@@ -118,7 +114,7 @@ def load(deps: "Deps") -> bool:
         for ruleset in wanted:
             game_id = _finish(deps, f"extra-{ruleset}-{number}", EXTRA[ruleset], len(TABLES) + 1 + number)
             entries = {(entry.ruleset, entry.state): entry for entry in survey(deps, game_id)} | entries
-    wire.call(("SET", _LIBRARY, msgspec.json.encode(list(entries.values()))), ("SET", _STATE, "loaded"))
+    wire.call(("SET", _LIBRARY, msgspec.json.encode(list(entries.values()))), ("SET", DEMO_STATE, "loaded"))
     _log.info("demo-loaded", positions=len(entries), seconds=round(time.perf_counter() - started, 2))
     return True
 

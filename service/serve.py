@@ -21,14 +21,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from service.config import Config
+
+if TYPE_CHECKING:
+    import redis
 
 LEASH: Final = "ANNALS_LEASH"
 """File descriptor of the pipe whose other end the supervisor holds (set for its children only)."""
 LISTENER: Final = "ANNALS_LISTENER"
 """File descriptor of the listening socket (set for Gunicorn only)."""
+DEMO_STATE: Final = "{demo}:state"
+"""Key that says whether the demo belongs into this database: ``loading`` or ``loaded``, absent where it does not."""
 _TEND_S: Final = 0.2
 _START_S: Final = 60.0
 _STOP_S: Final = 10.0
@@ -60,7 +65,7 @@ def serve(config: Config) -> None:
 def _serve_here(config: Config, listener: socket.socket, address: str, stopping: threading.Event) -> None:
     from werkzeug.serving import make_server
 
-    from service import logs
+    from service import demo, logs
     from service.app import create_app
     from service.bootstrap import bootstrap
     from service.clerk import Clerk
@@ -69,6 +74,9 @@ def _serve_here(config: Config, listener: socket.socket, address: str, stopping:
     deps = bootstrap(config)
     app = create_app(deps)
     clerk = Clerk(deps)
+    if config.demo:
+        _reserve_for_demo(deps.redis)
+        threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
     host, port = listener.getsockname()[:2]
     server = make_server(host, port, app, threaded=True, fd=listener.fileno())
     threads = [
@@ -160,6 +168,8 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
                 Keyring.create(config.keyring_path)
         except (ServerFailed, BadKeyring, OSError) as error:
             raise CannotServe(str(error)) from error
+        if config.demo:
+            _reserve_for_demo(database.client)
         url = config.redis_url if database.server is None else database.server.url
         metrics = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="annals-metrics-"))
         leash, hold = os.pipe()
@@ -170,10 +180,11 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
             LEASH: str(leash),
             LISTENER: str(listener.fileno()),
         }
-        web = [sys.executable, "-m", "gunicorn", "--config", "python:service.worker", "service.worker:application()"]
+        python, data = [sys.executable, "-m"], str(config.data.resolve())  # so that a list of processes tells whose
+        web = [*python, "gunicorn", "--config", "python:service.worker", "--name", data, "service.worker:application()"]
         children = [
             Child("the web server", web, environment, (leash, listener.fileno())),
-            Child("the clerk", [sys.executable, "-m", "service", "clerk"], environment, (leash,)),
+            Child("the clerk", [*python, "service", "clerk", "--data", data], environment, (leash,)),
         ]
         cleanup.callback(_stop, children)
         for child in children:
@@ -226,6 +237,14 @@ def on_leash(then: Callable[[], None]) -> None:
         then()
 
     threading.Thread(target=watch, name="leash", daemon=True).start()
+
+
+def _reserve_for_demo(client: "redis.Redis") -> None:
+    """An empty database gets the demo: decided before anybody can write to it."""
+    from events.redis_log import RedisLog
+
+    if all(end == "0" for end in RedisLog(client).feed_ends().values()):
+        client.set(DEMO_STATE, "loading", nx=True)
 
 
 # -- what both share -------------------------------------------------------------------------------------------------

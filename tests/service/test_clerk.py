@@ -14,7 +14,7 @@ from events.log import SHARDS, Unavailable
 from events.redis_log import feed_key
 from replay.position import Position
 from service import clerk as clerks
-from service import commands, demo
+from service import commands, demo, serve
 from service.bootstrap import Deps, bootstrap
 from service.clerk import AGENDA, GROUP, LEASE_MS, Clerk
 from service.config import Config
@@ -98,6 +98,13 @@ def puppet() -> Iterator[Puppet]:
     BOTS["donjon"]["puppet"] = puppet
     yield puppet
     del BOTS["donjon"]["puppet"]
+
+
+@pytest.fixture
+def empty(office: Office) -> Office:
+    """A service at its first start: its database is kept for the demo."""
+    serve._reserve_for_demo(office.deps.redis)
+    return office
 
 
 def due(office: Office, game_id: bytes) -> float | None:
@@ -398,34 +405,34 @@ def test_feeds_are_trimmed_behind_the_slowest_group(office: Office) -> None:
 # -- the demo ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_demo_is_finished_games_of_two_to_six_seats_that_fold_exactly(office: Office) -> None:
-    assert demo.load(office.deps)
-    office.deps.index.catch_up()
-    rows = office.deps.index.games(status="finished", limit=100).rows
+def test_the_demo_is_finished_games_of_two_to_six_seats_that_fold_exactly(empty: Office) -> None:
+    assert demo.load(empty.deps)
+    empty.deps.index.catch_up()
+    rows = empty.deps.index.games(status="finished", limit=100).rows
     assert {len(row.seats) for row in rows} == {2, 3, 4, 5, 6}
     for row in rows:
-        position = office.position(bytes.fromhex(row.game_id))
+        position = empty.position(bytes.fromhex(row.game_id))
         assert position.grade == "EXACT"
         assert position.closed
-        times = [event.t_ms for event in office.deps.log.read(position.game_id).events]
-        assert times[-1] <= office.clock()
+        times = [event.t_ms for event in empty.deps.log.read(position.game_id).events]
+        assert times[-1] <= empty.clock()
         assert times[-1] - times[0] > 60_000, "as long as an evening seems"
 
 
-def test_the_library_has_a_position_of_every_decision_state_to_play_on_from(office: Office) -> None:
-    demo.load(office.deps)
-    entries = demo.library(office.deps)
+def test_the_library_has_a_position_of_every_decision_state_to_play_on_from(empty: Office) -> None:
+    demo.load(empty.deps)
+    entries = demo.library(empty.deps)
     for ruleset in {entry.ruleset for entry in entries}:
-        rules = office.position(bytes.fromhex(entries[0].game_id)).rules
+        rules = empty.position(bytes.fromhex(entries[0].game_id)).rules
         assert rules is not None
         assert {entry.state for entry in entries if entry.ruleset == ruleset} == demo.decision_states(rules)
     for entry in entries:
-        source = office.deps.positions.load(bytes.fromhex(entry.game_id))
-        fork = commands.fork(office.deps, ALICE, source, entry.version, None, "open", sit=True)
+        source = empty.deps.positions.load(bytes.fromhex(entry.game_id))
+        fork = commands.fork(empty.deps, ALICE, source, entry.version, None, "open", sit=True)
         for _ in range(len(fork.position.seats) - 1):
-            commands.join(office.deps, fork.id, ALICE, None, {}, None)
-        commands.start(office.deps, fork.id)
-        position = office.position(fork.id)
+            commands.join(empty.deps, fork.id, ALICE, None, {}, None)
+        commands.start(empty.deps, fork.id)
+        position = empty.position(fork.id)
         assert position.state.phase == entry.state
         assert position.to_act == [entry.seat]
         assert position.rules is not None
@@ -433,17 +440,18 @@ def test_the_library_has_a_position_of_every_decision_state_to_play_on_from(offi
         assert sorted(types) == entry.actions
 
 
-def test_the_demo_is_loaded_once_and_into_an_empty_database_only(office: Office) -> None:
-    assert demo.load(office.deps)
-    ends = office.deps.log.feed_ends()
-    assert demo.load(office.deps)
-    assert office.deps.log.feed_ends() == ends
-    office.deps.redis.delete("{demo}:state")
-    assert not demo.load(office.deps), "there are games that are none of ours"
-    assert office.deps.log.feed_ends() == ends
+def test_the_demo_is_loaded_once_and_into_an_empty_database_only(empty: Office) -> None:
+    assert demo.load(empty.deps)
+    ends = empty.deps.log.feed_ends()
+    assert demo.load(empty.deps)
+    assert empty.deps.log.feed_ends() == ends
+    empty.deps.redis.delete(serve.DEMO_STATE)
+    serve._reserve_for_demo(empty.deps.redis)
+    assert not demo.load(empty.deps), "there are games that are none of ours"
+    assert empty.deps.log.feed_ends() == ends
 
 
-def test_a_load_that_was_cut_short_is_taken_up(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_that_was_cut_short_is_taken_up(empty: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     finish = demo._finish
     calls = iter(range(2))
 
@@ -453,23 +461,23 @@ def test_a_load_that_was_cut_short_is_taken_up(office: Office, monkeypatch: pyte
 
     monkeypatch.setattr(demo, "_finish", cut_short)
     with pytest.raises(StopIteration):
-        demo.load(office.deps)
+        demo.load(empty.deps)
     monkeypatch.undo()
-    assert demo.load(office.deps)
-    office.deps.index.catch_up()
-    assert len(office.deps.index.games(status="finished", limit=100).rows) >= 5
+    assert demo.load(empty.deps)
+    empty.deps.index.catch_up()
+    assert len(empty.deps.index.games(status="finished", limit=100).rows) >= 5
 
 
-def test_when_the_live_game_is_over_there_is_another(office: Office) -> None:
-    demo.load(office.deps)
-    first = demo.live(office.deps)
+def test_when_the_live_game_is_over_there_is_another(empty: Office) -> None:
+    demo.load(empty.deps)
+    first = demo.live(empty.deps)
     assert first is not None
-    assert demo.live(office.deps) == first
-    assert office.position(first).status == "playing"
-    assert clerks.only_bots(office.position(first))
+    assert demo.live(empty.deps) == first
+    assert empty.position(first).status == "playing"
+    assert clerks.only_bots(empty.position(first))
     for seat in range(1, len(demo.LIVE.choices) + 1):
-        if not office.position(first).closed:
-            commands.resign(office.deps, first, seat)
-    second = demo.live(office.deps)
+        if not empty.position(first).closed:
+            commands.resign(empty.deps, first, seat)
+    second = demo.live(empty.deps)
     assert second not in (first, None)
-    assert office.position(second).status == "playing"
+    assert empty.position(second).status == "playing"

@@ -1,0 +1,486 @@
+"""The real command: what it starts, serves, survives and stops. Every test but a few has a service of its own."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROC = Path("/proc")
+T = TypeVar("T")
+
+pytestmark = pytest.mark.skipif(not PROC.is_dir(), reason="processes are found and counted through /proc")
+
+
+def until(what: Callable[[], T], seconds: float = 30.0, why: str = "") -> T:
+    """Wait until something is true, looking often."""
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not (value := what()):
+        assert time.monotonic() < deadline, why or "it did not happen"
+        pause.wait(0.02)
+    return value
+
+
+@dataclass
+class Process:
+    """One process, as /proc shows it."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+class Service:
+    """`annals serve` on a data directory."""
+
+    def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
+        self.data = data
+        self._command = [sys.executable, "-m", "service", "serve", "--port", "0", "--data", str(data), *arguments]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("ANNALS_", "REDIS_URL"))}
+        self._environment = clean | {"PYTHONPATH": str(ROOT), "ANNALS_BOT_PAUSE_MS": "20"} | environment
+        self.process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    def start(self) -> "Service":
+        folder = self.data.parent
+        with (folder / "said").open("w") as said, (folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                self._command, env=self._environment, cwd=folder, stdout=said, stderr=log, start_new_session=True
+            )
+        until(lambda: "Ctrl-C" in self.said or self.process.poll() is not None, 60)  # type: ignore[union-attr]
+        assert self.process.poll() is None, self.log()
+        self.url = re.findall(r"http://127\.0\.0\.1:\d+", self.said)[0]
+        return self
+
+    @property
+    def said(self) -> str:
+        return (self.data.parent / "said").read_text()
+
+    def log(self) -> str:
+        return (self.data.parent / "log").read_text()[-3_000:]
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def processes(self) -> list[Process]:
+        """Everything that was started for this data directory, by whomever."""
+        needle = os.fsencode(self.data.resolve())
+        found = []
+        for folder in PROC.iterdir():
+            if not folder.name.isdigit() or int(folder.name) == os.getpid():
+                continue
+            try:
+                command = (folder / "cmdline").read_bytes()
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if needle in command:
+                found.append(Process(int(folder.name), parent, command.replace(b"\0", b" ").decode()))
+        return found
+
+    def of(self, word: str) -> list[Process]:
+        return [process for process in self.processes() if word in process.command]
+
+    def workers(self) -> list[Process]:
+        master = self.web_master()
+        return [process for process in self.of("gunicorn") if process.parent == master.pid]
+
+    def web_master(self) -> Process:
+        return next(process for process in self.of("gunicorn") if process.parent == self.pid)
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
+        """(exit status, seconds it took)."""
+        assert self.process is not None
+        started = time.monotonic()
+        self.process.send_signal(number)
+        status = self.process.wait(30)
+        return status, time.monotonic() - started
+
+    def kill_all(self) -> None:
+        """kill -9 of everything."""
+        assert self.process is not None
+        while left := self.processes():
+            for process in left:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGKILL)
+            self.process.poll()
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=httpx.Timeout(10, read=30))
+
+
+@contextmanager
+def serving(*arguments: str, **environment: str) -> Iterator[Service]:
+    with tempfile.TemporaryDirectory(prefix="annals-") as folder:
+        service = Service(Path(folder) / "data", *arguments, **environment)
+        try:
+            yield service.start()
+        finally:
+            service.kill_all()
+            if service.process is not None:
+                service.process.wait(10)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with serving("--no-demo") as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[Service]:
+    """One service with its demo for every test that only looks on or plays."""
+    with serving() as one:
+        until(lambda: httpx.get(f"{one.url}/v1/library").json()["positions"], why="no demo")
+        yield one
+
+
+@dataclass
+class Player:
+    """Plays one table to its end, through everything that happens to the service; remembers what it was told."""
+
+    service: Service
+    token: str = ""
+    game: str = ""
+    acknowledged: list[tuple[int, str]] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    accepted: int = 0
+    seats: int = 2
+
+    def call(self, method: str, path: str, **rest: Any) -> httpx.Response:
+        """Sent again with the same key for as long as there is no answer."""
+        key = f"{path}-{len(self.acknowledged)}-{time.monotonic_ns()}"
+        headers = {"Authorization": f"Bearer {self.token}", "Idempotency-Key": key} if self.token else {}
+
+        def once() -> httpx.Response | None:
+            try:
+                response = httpx.request(method, self.service.url + path, headers=headers, timeout=10, **rest)
+            except httpx.TransportError:
+                return None
+            return None if response.status_code == 503 else response
+
+        return until(once, 60, f"no answer to {method} {path}: {self.service.log()}")
+
+    def sits_down(self, seats: int = 2) -> "Player":
+        self.seats = seats
+        self.token = self.token or self.call("POST", "/v1/players", json={"name": "Ada"}).json()["token"]
+        made = self.call("POST", "/v1/games", json={"ruleset": "donjon@1", "seats": seats})
+        self.game = made.json()["links"]["self"]
+        for _ in range(seats - 1):
+            assert self.call("POST", f"{self.game}/seats", json={"bot": "delver"}).status_code == 201
+        assert self.call("POST", f"{self.game}/start").status_code == 200
+        return self
+
+    def acts(self) -> bool:
+        """One action, when it is our turn; False: the game is over."""
+        shown = self.call("GET", self.game).json()
+        if shown["status"] != "playing":
+            return False
+        if 1 not in shown["to_act"]:
+            until(lambda: 1 in (now := self.call("GET", self.game).json())["to_act"] or now["status"] != "playing")
+            return True
+        legal = self.call("GET", f"{self.game}/actions").json()
+        body = {"action": legal["actions"][-1]["action"], "expected_version": legal["version"]}
+        done = self.call("POST", f"{self.game}/actions", json=body)
+        if done.status_code == 201:
+            self.acknowledged.append((done.json()["seq"], done.json()["hash"]))
+            self.accepted += 1
+        else:
+            self.refused.append(done.status_code)
+        return True
+
+    def acts_until(self, count: int) -> None:
+        """So many actions, at another table when the game is over."""
+        target = self.accepted + count
+        while self.accepted < target:
+            if not self.acts():
+                self.check()
+                self.acknowledged = []
+                self.sits_down(self.seats)
+
+    def check(self) -> None:
+        """Whatever was acknowledged is there, in a dense chain that folds exactly."""
+        shown = self.call("GET", self.game).json()
+        events: list[dict[str, Any]] = []
+        while len(events) < shown["version"]:
+            events += self.call("GET", f"{self.game}/events?after={len(events)}&limit=500").json()["events"]
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        assert all(after["prev"] == before["hash"] for before, after in pairwise(events))
+        stored = {event["seq"]: event["hash"] for event in events}
+        assert [(seq, stored.get(seq)) for seq, _ in self.acknowledged] == self.acknowledged
+        assert shown["grade"] == "EXACT"
+        assert set(self.refused) <= {409, 412}, "at most: the turn was over meanwhile"
+
+
+# -- starting and stopping ---------------------------------------------------------------------------------------------
+
+
+def test_it_says_what_to_open_and_three_curl_lines_that_work(shown: Service) -> None:
+    said = shown.said
+    for page in ("/docs", "/v1/games"):
+        assert f"{shown.url}{page}" in said
+        assert httpx.get(shown.url + page).status_code == 200
+    lines = [line.partition("curl ")[2] for line in said.splitlines() if "curl " in line]
+    assert len(lines) == 3
+    if shutil.which("curl") is None:
+        pytest.skip("there is no curl on this machine")
+    for line in lines:
+        done = subprocess.run(
+            ["curl", "-sS", "--fail", *shlex.split(line)], capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        json.loads(done.stdout)
+
+
+def test_ctrl_c_stops_everything_within_seconds_and_leaves_nothing(service: Service) -> None:
+    player = Player(service).sits_down()
+    with (
+        service.client() as http,
+        http.stream("GET", f"{player.game}/events", headers={"Accept": "text/event-stream"}) as stream,
+    ):
+        lines = stream.iter_lines()
+        next(lines)
+        assert len(service.processes()) >= 5, "supervisor, web server, two workers, clerk, database"
+        status, seconds = service.stop(signal.SIGINT)
+    assert status == 0, service.log()
+    assert seconds < 8
+    assert service.processes() == []
+
+
+def test_data_is_found_again_after_a_restart(service: Service) -> None:
+    player = Player(service).sits_down()
+    player.acts_until(5)
+    status, _ = service.stop(signal.SIGTERM)
+    assert status == 0, service.log()
+    assert service.processes() == []
+    service.start()
+    player.acts_until(5)
+    player.check()
+    names = {seat["name"] for seat in player.call("GET", player.game).json()["seats"]}
+    assert "Ada" in names
+
+
+def test_a_port_that_is_taken_is_said_plainly(service: Service, tmp_path: Path) -> None:
+    port = service.url.rpartition(":")[2]
+    command = [sys.executable, "-m", "service", "serve", "--port", port, "--data", str(tmp_path / "other")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert f"port {port}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_setting_that_cannot_be_is_said_plainly(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "service", "serve", "--port", "0", "--data", str(tmp_path / "d")]
+    environment = os.environ | {"ANNALS_WORKERS": "many"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "ANNALS_WORKERS" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_ephemeral_service_plays_and_leaves_nothing_behind() -> None:
+    with serving("--ephemeral") as one:
+        player = Player(one).sits_down()
+        player.acts_until(5)
+        player.check()
+        assert len(one.processes()) == 1
+        until(lambda: httpx.get(f"{one.url}/v1/library").json()["positions"], why="no demo")
+        assert messages(one, player.game, 0, lambda got: len(got) >= 5)
+        status, seconds = one.stop(signal.SIGINT)
+        assert status == 0, one.log()
+        assert seconds < 8
+        assert not one.data.exists()
+
+
+# -- kill -9 -----------------------------------------------------------------------------------------------------------
+
+
+def messages(
+    service: Service, game: str, after: int, enough: Callable[[list[int]], bool], token: str = ""
+) -> list[int]:
+    """The ids of a live stream, resumed whenever it breaks, until there are enough of them or it ends."""
+    got: list[int] = []
+    deadline = time.monotonic() + 60
+    while not enough(got) and time.monotonic() < deadline:
+        headers = {"Accept": "text/event-stream", "Last-Event-ID": str(got[-1] if got else after)}
+        try:
+            with httpx.stream("GET", service.url + game + "/events", headers=headers, timeout=20) as stream:
+                for line in stream.iter_lines():
+                    if line.startswith("id: "):
+                        got.append(int(line[4:]))
+                    if line == "event: end" or enough(got):
+                        return got
+        except httpx.TransportError:
+            threading.Event().wait(0.05)
+    return got
+
+
+def test_killing_a_worker_loses_no_event_and_no_watcher_misses_one(service: Service) -> None:
+    player = Player(service).sits_down()
+    got: list[int] = []
+    watcher = threading.Thread(
+        target=lambda: got.extend(messages(service, player.game, 0, lambda ids: len(ids) >= 60)), daemon=True
+    )
+    watcher.start()
+    player.acts_until(5)
+    for worker in service.workers():
+        os.kill(worker.pid, signal.SIGKILL)
+        player.acts_until(5)
+    player.acts_until(30)
+    watcher.join(60)
+    assert got == list(range(1, len(got) + 1))
+    assert len(got) >= 60
+    player.check()
+    until(lambda: len(service.workers()) == 2, why="the workers are not back")
+
+
+def test_killing_the_web_server_and_the_clerk_is_mended(service: Service) -> None:
+    player = Player(service).sits_down()
+    player.acts_until(3)
+    os.kill(service.web_master().pid, signal.SIGKILL)
+    os.kill(service.of("service clerk")[0].pid, signal.SIGKILL)
+    player.acts_until(20)
+    player.check()
+
+
+def test_killing_the_database_in_the_middle_of_a_game_loses_nothing_acknowledged(service: Service) -> None:
+    player = Player(service).sits_down(seats=3)
+    for _ in range(3):
+        player.acts_until(10)
+        (database,) = service.of("redis.sock")
+        os.kill(database.pid, signal.SIGKILL)
+    player.acts_until(10)
+    player.check()
+
+
+def test_killing_everything_in_the_middle_of_a_game_loses_nothing_acknowledged(service: Service) -> None:
+    player = Player(service).sits_down(seats=3)
+    player.acts_until(15)
+    service.kill_all()
+    assert service.process is not None
+    service.process.wait(10)
+    service.start()
+    player.acts_until(15)
+    player.check()
+    assert httpx.get(f"{service.url}/readyz").json()["ready"]
+
+
+def test_bots_go_on_among_themselves_after_everything_was_killed(service: Service) -> None:
+    player = Player(service)
+    player.token = player.call("POST", "/v1/players", json={"name": "Ada"}).json()["token"]
+    body = {"ruleset": "donjon@1", "seats": 2, "sit": False}
+    player.game = player.call("POST", "/v1/games", json=body).json()["links"]["self"]
+    for _ in range(2):
+        player.call("POST", f"{player.game}/seats", json={"bot": "delver"})
+    player.call("POST", f"{player.game}/start")
+    until(lambda: player.call("GET", player.game).json()["version"] >= 10)
+    service.kill_all()
+    assert service.process is not None
+    service.process.wait(10)
+    service.start()
+    before = player.call("GET", player.game).json()["version"]
+    until(lambda: player.call("GET", player.game).json()["version"] >= before + 10)
+    player.check()
+
+
+def test_when_the_supervisor_alone_is_killed_its_children_follow(service: Service) -> None:
+    player = Player(service).sits_down()
+    player.acts_until(3)
+    os.kill(service.pid, signal.SIGKILL)
+    assert service.process is not None
+    service.process.wait(10)
+    until(lambda: [one for one in service.processes() if "redis.sock" not in one.command] == [], why="orphans")
+    service.start()  # adopts the database that was left
+    player.acts_until(3)
+    player.check()
+    status, _ = service.stop(signal.SIGINT)
+    assert status == 0
+    assert service.processes() == []
+
+
+# -- clients -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_bot_of_sixty_lines_plays_a_whole_game(shown: Service) -> None:
+    source = ROOT / "docs" / "bot.py"
+    assert len(source.read_text().splitlines()) <= 60
+    command = [sys.executable, str(source), shown.url, "--new", "donjon@1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    game, _, outcome = done.stdout.partition(" ")
+    assert json.loads(outcome)["ending"] in ("dragon", "exhaustion", "stalemate")
+    assert httpx.get(f"{shown.url}/v1/games/{game}").json()["grade"] == "EXACT"
+
+
+def test_the_live_demo_game_moves(shown: Service) -> None:
+    (game,) = (one["links"]["self"] for one in httpx.get(f"{shown.url}/v1/games?status=playing").json()["games"][:1])
+    version = httpx.get(shown.url + game).json()["version"]
+    got = messages(shown, game, version, lambda ids: len(ids) >= 3)
+    assert got[:3] == [version + 1, version + 2, version + 3] or got == []
+
+
+def test_metrics_are_those_of_all_processes(shown: Service) -> None:
+    def count(text: str) -> float:
+        return sum(
+            float(line.rpartition(" ")[2])
+            for line in text.splitlines()
+            if line.startswith("annals_requests_total") and 'route="/healthz"' in line
+        )
+
+    before = count(httpx.get(f"{shown.url}/metrics").text)
+    for _ in range(20):  # each on a connection of its own, so that both workers get some
+        httpx.get(f"{shown.url}/healthz")
+    assert count(httpx.get(f"{shown.url}/metrics").text) == before + 20
+    assert "annals_bot_actions_total" in httpx.get(f"{shown.url}/metrics").text, "counted by the clerk's process"
+
+
+def annals(service: Service, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ANNALS_", "REDIS_URL"))}
+    environment |= {"PYTHONPATH": str(ROOT), "ANNALS_DATA": str(service.data)}
+    command = [sys.executable, "-m", "service", *arguments]
+    return subprocess.run(
+        command, env=environment, cwd=service.data.parent, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_commands_work_beside_the_service(shown: Service) -> None:
+    player = httpx.post(f"{shown.url}/v1/players", json={"name": "Audrey"}).json()
+    granted = annals(shown, "grant", player["player_id"], "auditor")
+    assert granted.returncode == 0, granted.stderr
+    me = httpx.get(f"{shown.url}/v1/me", headers={"Authorization": f"Bearer {player['token']}"}).json()
+    assert me["roles"] == ["auditor"]
+    assert annals(shown, "grant", "00" * 16, "auditor").returncode == 1
+    keys = annals(shown, "keys")
+    assert "current" in keys.stdout
+    assert re.search(r"[0-9a-f]{64}", keys.stdout) is None, "no key's bytes"
+    reindexed = annals(shown, "reindex")
+    assert re.search(r"\d+ games", reindexed.stdout), reindexed.stderr
+    assert httpx.get(f"{shown.url}/v1/games?status=finished").json()["games"]
+    game = httpx.get(f"{shown.url}/v1/games?status=finished").json()["games"][0]
+    exported = annals(shown, "export-events", game["game_id"], "-o", "events.bin")
+    assert exported.returncode == 0, exported.stderr
+    data, count = (shown.data.parent / "events.bin").read_bytes(), 0
+    while data:
+        length = int.from_bytes(data[:4], "big")
+        data, count = data[4 + length :], count + 1
+    assert count == game["version"]
+    assert httpx.get(f"{shown.url}/readyz").status_code == 200, "the database is still there"
