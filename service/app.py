@@ -25,7 +25,6 @@ def create_app(deps: "Deps") -> Flask:
     app.url_map.redirect_defaults = False
     app.jinja_env.autoescape = True
     meta.everything.install(app, deps)
-    app.register_blueprint(observe.blueprint(deps))
     observe.watch_requests(app)
     install_headers(app)
     install_errors(app, _told, lambda error, language: play.stale(deps, error, language))

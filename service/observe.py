@@ -6,13 +6,12 @@ supervisor sets before any of them imports this module.
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import structlog
-from flask import Blueprint, Flask, Response, g, request
+from flask import Flask, Response, g, request
 from prometheus_client import (
-    CONTENT_TYPE_LATEST,
     REGISTRY,
     CollectorRegistry,
     Counter,
@@ -99,7 +98,7 @@ def _keyring(deps: "Deps") -> Check:
     return Check("keyring", not missing, f"missing: {', '.join(missing)}" if missing else "complete")
 
 
-# -- the endpoints and the hooks -----------------------------------------------------------------------------------
+# -- metrics and the hooks -------------------------------------------------------------------------------------------
 
 
 def metrics() -> bytes:
@@ -109,31 +108,6 @@ def metrics() -> bytes:
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
-
-
-def blueprint(deps: "Deps") -> Blueprint:
-    """`/healthz`, `/readyz` and `/metrics`."""
-    pages = Blueprint("observe", __name__)
-
-    @pages.get("/healthz")
-    def healthz() -> Response:
-        return _answer({"status": "ok"}, 200)
-
-    @pages.get("/readyz")
-    def readyz() -> Response:
-        state = readiness(deps)
-        return _answer(state, 200 if state.ready else 503)
-
-    @pages.get("/metrics")
-    def expose() -> Response:
-        return Response(metrics(), content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
-
-    return pages
-
-
-def _answer(body: Any, status: int) -> Response:
-    headers = {"Cache-Control": "no-store"} | ({"Retry-After": "1"} if status == 503 else {})
-    return Response(msgspec.json.encode(body), status, headers, content_type="application/json")
 
 
 def watch_requests(app: Flask) -> None:

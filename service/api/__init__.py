@@ -1,1 +1,1 @@
-"""The REST API: one blueprint's worth of routes a resource, their shapes, problems and description."""
+"""The REST API: a module of routes a resource; their shapes, problems and description."""

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from flask import Response, render_template
 from msgspec import UNSET
+from prometheus_client import CONTENT_TYPE_LATEST
 
-from service import demo, stream
+from service import demo, observe, stream
 from service.api import openapi, problems, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
@@ -17,6 +18,7 @@ api = Api()
 everything = Api()
 """All routes of the service; filled by service/app.py."""
 _DAY: Final = "public, max-age=3600"
+_FRESH: Final = {"Cache-Control": "no-store"}
 _PAGE: Final = {
     "Cache-Control": _DAY,
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -69,6 +71,36 @@ def stream_me(call: Call) -> Response:
     """
     call.deps.index.catch_up()
     return stream.own_stream(call.deps, call.player)
+
+
+# -- is it well? -----------------------------------------------------------------------------------------------------
+
+
+@api.route("GET", "/healthz", tag="service", auth="nobody", returns=shapes.Alive)
+def show_health(call: Call) -> Response:
+    """Is the process alive?"""
+    return reply(shapes.Alive(status="ok"), headers=_FRESH)
+
+
+@api.route(
+    "GET",
+    "/readyz",
+    tag="service",
+    auth="nobody",
+    returns=observe.Readiness,
+    headers=("Retry-After",),
+    statuses={503: ("Not ready: `checks` says why.", observe.Readiness)},
+)
+def show_readiness(call: Call) -> Response:
+    """Are requests worth sending here? The database must answer and keep what it acknowledges, no key be missing."""
+    state = observe.readiness(call.deps)
+    return reply(state, 200, _FRESH) if state.ready else reply(state, 503, {**_FRESH, "Retry-After": "1"})
+
+
+@api.route("GET", "/metrics", tag="service", auth="nobody", returns=None, media={"text/plain": str})
+def show_metrics(call: Call) -> Response:
+    """Figures for Prometheus."""
+    return Response(observe.metrics(), headers=_FRESH, content_type=CONTENT_TYPE_LATEST)
 
 
 # -- pages -----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ _TAGS: Final = {
 _HEADERS: Final = {
     "ETag": 'A strong tag that begins with the version: `"12.en"`.',
     "Link": "`rel=next`: the next page.",
+    "Retry-After": "When to ask again, in seconds.",
     "Location": "Where what was made is found.",
     "Idempotency-Replayed": "`true`: this is the answer that the key got before.",
 }

@@ -560,6 +560,12 @@ class LibraryQuery(Query, frozen=True):
 # -- the service -----------------------------------------------------------------------------------------------------
 
 
+class Alive(Out, frozen=True):
+    """The process answers."""
+
+    status: Literal["ok"]
+
+
 class LibraryEntry(Out, frozen=True):
     """A position to play on from: it waits in `state` for `seat`, who may do `actions`."""
 
