@@ -14,9 +14,7 @@ from replay.games import telling
 Messages = dict[str, frozenset[str]]
 """Message -> the placeholders it may use."""
 
-REASONS: Final = (
-    "absent", "idle", "chain-exhausted", "restored", "key-lost", "operator", "not-started",
-)  # fmt: skip
+REASONS: Final = ("absent", "idle", "chain-exhausted", "restored", "key-lost")
 """Why a game was closed, where the rules know no outcome."""
 
 CHECKS: Final = ("V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10", "V11", "V12", "V13")
