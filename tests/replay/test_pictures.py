@@ -369,6 +369,7 @@ def rows(hero: Hero, panel: ET.Element) -> None:
     assert f"#i-{hero.name}" in shown
     assert shown.count("#i-heart") == hero.hp
     assert shown.count("#i-no-heart") == HIT_POINTS - hero.hp
+    assert str(hero.hp) in texts(panel)[1:-1] or not hero.hp
     for item in (*WEAPONS, "attack-scroll", "healing-scroll"):
         assert shown.count(f"#i-{item}") == [*hero.weapons, *hero.scrolls].count(item)
     assert shown.count("#i-key") == hero.key

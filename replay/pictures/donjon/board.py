@@ -18,7 +18,7 @@ from replay.words import Context, words
 
 PART, EMPTY, INWARD = 62, 12, 19
 """Beyond the outermost tiles: what is shown of hidden cells, or of nothing; how far their marks move to be seen."""
-TALLEST, LEAST, LARGEST = 470, 150, 80
+TALLEST, LEAST, LARGEST = 580, 150, 80
 """Most and least room for the map's height, and most for one cell, in units of the picture."""
 READABLE: Final = 27
 """Where a cell is smaller than this, what stands on it is drawn larger, to be read all the same."""
@@ -72,7 +72,7 @@ class Board:
             *map(self.hidden, (*self.frontier, *self.walled)),
             self.edges(),
             *self.drawn_tile(),
-            tag("g", *map(self.thing, self.state.things), *self.heroes(), pointer_events="none"),
+            tag("g", *self.heroes(), *map(self.thing, self.state.things), pointer_events="none"),
             id="map",
             x=x,
             y=y,
@@ -156,7 +156,7 @@ class Board:
         crowd = sum(hero.at == at for hero in self.state.heroes)
         if not crowd:
             return x + 50, y + 50, 0.95
-        return (x + 64, y + 32, 0.74) if crowd == 1 else (x + 50, y + 22, 0.62)
+        return (x + 66, y + 30, 0.74) if crowd == 1 else (x + 50, y + 18, 0.62)
 
     def heroes(self) -> Iterator[Markup]:
         """The heroes; the active one first, so that its light falls on nobody beside it."""
@@ -189,9 +189,9 @@ def corner(at: str) -> tuple[int, int]:
 def standing(index: int, crowd: int, full: bool) -> tuple[float, float, float]:
     """Where one of a crowd stands on a tile (from its centre) and how large; lower where the tile holds something."""
     if crowd == 1:
-        return (-17, 16, 0.85) if full else (0, 2, 1.05)
+        return (-15, 16, 0.8) if full else (0, 2, 1.05)
     if crowd == 2:
-        return (-24 + 48 * index, 18 if full else 2, 0.82)
+        return (-24 + 48 * index, 22 if full else 2, 0.82)
     if crowd == 3 and not full:
         return ((-25, 25, 0)[index], (20, 20, -22)[index], 0.74)
     if crowd <= 4 and not full:

@@ -275,7 +275,7 @@ def row(scene: Scene, seat: int, y: float) -> Markup:
     hero = scene.state.heroes[seat - 1]
     active, won = scene.playing and seat == scene.state.active, seat in scene.winners
     status = "left-game" if hero.withdrawn else "stunned" if scene.stunned(seat, hero) else ""
-    step, size = (9, 0.14) if status else (13.5, 0.2)
+    step, size = (9, 0.14) if status else (12.5, 0.19)
     parts = [
         title(scene.about(seat, hero)),
         tag(
@@ -292,7 +292,9 @@ def row(scene: Scene, seat: int, y: float) -> Markup:
         write(scene.term(hero.name) if hero.name else "?", 64, 16, 13, "b", 70 if won else 84),
         scene.sheet.pips("heart", "no-heart", hero.hp, HIT_POINTS, 70, 28, step, size),
     ]
-    if status:
+    if not status:
+        parts.append(write(str(hero.hp), 143, 32, 12, "b e"))
+    else:
         parts.append(write(scene.say(f"status.{status}"), 148, 32, 10.5, "b e", 36))
     if won:
         parts.append(scene.sheet.use("star", 141, 13, 0.3))

@@ -115,7 +115,7 @@ class Scene:
     def figure(self, seat: int, hero: Hero, lit: bool = True) -> Iterator[Markup]:
         """A hero, centred on 0,0 and 64 wide, standing or stunned; the active one, if ``lit``, in a golden light."""
         if lit and self.playing and seat == self.state.active:
-            yield tag("circle", class_="aura", r=39)
+            yield tag("circle", class_="aura", r=38)
         stunned = self.stunned(seat, hero)
         drawn = self.sheet.use(hero.name or "nobody", turned=90 if stunned else 0)
         yield tag("g", drawn, class_="lost") if hero.withdrawn else drawn
