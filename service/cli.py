@@ -2,13 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from events.log import EventLog
+    from replay.replay import Replay
     from service.bootstrap import Deps
     from service.config import Config
 
@@ -87,21 +90,69 @@ def reindex(data: Path | None) -> None:
     click.echo(f"{count} games")
 
 
+@main.command()
+@click.argument("game_or_file")
+@click.option("--lang", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
+@click.option("--at", default=0, type=click.IntRange(0), help="Event to begin after.")
+@click.option("--speed", default=1.0, type=click.FloatRange(0.01, 1_000), show_default=True, help="Steps a second.")
+@click.option("--play", is_flag=True, help="Play at once.")
+@click.option("--plain", is_flag=True, help="Print every step, as where there is no terminal.")
+@click.option("--strict", is_flag=True, help="Stop at the first thing that does not hold.")
+@_database
+def replay(game_or_file: str, data: Path | None, lang: str, **how: Any) -> None:
+    """Step through GAME_OR_FILE (an id, an address or an .annals file).
+
+    Exit code: 0 EXACT, 1 UNVERIFIED, 2 DIVERGED.
+    """
+    from replay.position import Diverged
+    from replay.terminal import run_replay
+
+    with ExitStack() as stack:
+        opened: list[Deps] = []
+
+        def log() -> "EventLog":
+            opened.append(stack.enter_context(_Opened(data)))
+            return opened[0].log
+
+        def names(shown: "Replay") -> Mapping[bytes, str]:
+            players = [seat.player for seat in shown.at(len(shown)).seats if seat.player is not None]
+            return opened[0].accounts.names(players) if opened else {}
+
+        try:
+            code = run_replay(game_or_file, log, language=lang, names=names, **how)
+        except (OSError, LookupError, Diverged) as error:
+            _give_up(error)
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("games", nargs=-1)
+@click.option("--quiet", is_flag=True, help="List only what is not exact.")
+@_database
+def validate(games: tuple[str, ...], data: Path | None, quiet: bool) -> None:
+    """Refold every stored game, or GAMES (ids or files), and list which are exact."""
+    from replay.validate import run_validate
+
+    with _Opened(data) as deps:
+        code = run_validate(deps.log, games, quiet=quiet)
+    sys.exit(code)
+
+
 @main.command("export-events")
 @click.argument("game")
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="File to write [standard output].")
 @_database
 def export_events(game: str, output: Any, data: Path | None) -> None:
-    """Write the stored bytes of GAME, one event after the other, each behind its length (u32, big endian)."""
-    from events.hashing import u32
+    """Write the stored bytes of GAME as an .annals file: what `replay` opens and an auditor keeps."""
     from events.log import Damage, whole
+    from replay.file import frame
 
+    written = 0
     with _Opened(data) as deps:
-        written = 0
         for item in whole(deps.log, _game_id(game)):
             if isinstance(item, Damage):
                 _give_up(f"{item.place}: {item.reason}")
-            output.write(u32(len(item.data)) + item.data)
+            output.write(frame(item.data))
             written += 1
     if not written:
         _give_up(f"there is no game {game}")
@@ -172,6 +223,8 @@ class _Opened:
         from service.bootstrap import bootstrap
         from service.keys import BadKeyring
 
+        if not (self._config.redis_url or self._config.data.is_dir()):
+            _give_up(f"there is no data in {self._config.data}: say where with --data, or set REDIS_URL")
         try:
             self._database = open_database(self._config.data, self._config.redis_url or None)
             return bootstrap(self._config, self._database.client)

@@ -226,7 +226,10 @@ class Table:
         for number, action in enumerate(legal["actions"], 1):
             self.console.print(Text(f"{number:>3}  {action['label']}"))
         while True:
-            answer = self.ask(f"seat {seat} ({HELP}): ").strip().lower()
+            try:
+                answer = self.ask(f"seat {seat} ({HELP}): ").strip().lower()
+            except (EOFError, KeyboardInterrupt):
+                return False
             if answer == "q":
                 return False
             if answer == "b":

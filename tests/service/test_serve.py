@@ -476,11 +476,38 @@ def test_commands_work_beside_the_service(shown: Service) -> None:
     assert re.search(r"\d+ games", reindexed.stdout), reindexed.stderr
     assert httpx.get(f"{shown.url}/v1/games?status=finished").json()["games"]
     game = httpx.get(f"{shown.url}/v1/games?status=finished").json()["games"][0]
-    exported = annals(shown, "export-events", game["game_id"], "-o", "events.bin")
+    exported = annals(shown, "export-events", game["game_id"], "-o", "game.annals")
     assert exported.returncode == 0, exported.stderr
-    data, count = (shown.data.parent / "events.bin").read_bytes(), 0
-    while data:
-        length = int.from_bytes(data[:4], "big")
-        data, count = data[4 + length :], count + 1
-    assert count == game["version"]
+    from_file, from_log = (
+        annals(shown, "replay", "game.annals"),
+        annals(shown, "replay", shown.url + game["links"]["self"]),
+    )
+    assert (from_file.returncode, from_log.returncode) == (0, 0), from_file.stderr + from_log.stderr
+    lines = [one.stdout.splitlines() for one in (from_file, from_log)]
+    different = [pair for pair in zip(*lines, strict=True) if pair[0] != pair[1]]
+    assert all("takes seat" in line for pair in different for line in pair), "names are beside the log, not in the file"
+    assert len(from_file.stdout.splitlines()) > game["version"]
+    validated = annals(shown, "validate", "--quiet")
+    assert validated.returncode == 0, validated.stdout + validated.stderr
+    assert "EXACT" in validated.stdout
     assert httpx.get(f"{shown.url}/readyz").status_code == 200, "the database is still there"
+
+
+def test_a_person_plays_a_whole_game_in_the_terminal(shown: Service) -> None:
+    command = [sys.executable, "-m", "service", "play", "--server", shown.url, "--new", "donjon", "--name", "Ada"]
+    command += ["--seats", "3", "--bots", "--lang", "fr"]
+    done = subprocess.run(
+        command, cwd=ROOT, input="1\n" * 5_000, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "won by seat" in done.stdout
+    numbers = [int(found) for found in re.findall(r"^ *(\d+)  .*$", done.stdout, re.MULTILINE)]
+    assert max(numbers) > 50, "it told what the others did"
+
+
+def test_a_command_without_data_says_so_and_makes_none(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "service", "validate", "--data", str(tmp_path / "none")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "no data" in done.stderr
+    assert not (tmp_path / "none").exists()
