@@ -144,7 +144,6 @@ def show_style(call: Call) -> Response:
     "/problems/<slug:code>",
     tag="service",
     auth="nobody",
-    query=shapes.Query,
     returns=None,
     media={"text/html": str},
     problems=("not-found",),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from service.api import problems, shapes
+from service.api import problems
 from service.api.routing import JSON, PATTERNS, Api, Route
 
 _TAGS: Final = {
@@ -112,11 +112,10 @@ def _path(route: Route) -> list[dict[str, Any]]:
 
 
 def _query(route: Route) -> list[dict[str, Any]]:
-    form = route.query or shapes.Query
-    (_,), parts = msgspec.json.schema_components([form], ref_template="#/{name}")
+    (_,), parts = msgspec.json.schema_components([route.query], ref_template="#/{name}")
     return [
         {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in parts[form.__name__]["properties"].items()
+        for name, schema in parts[route.query.__name__]["properties"].items()
     ]
 
 

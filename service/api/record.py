@@ -212,7 +212,6 @@ def show_replay(call: Call, game_id: bytes) -> Response:
     "GET",
     "/v1/games/<id:game_id>/audit",
     tag="record",
-    query=shapes.Query,
     returns=shapes.VerdictOut,
     problems=("game-not-found", "watching-forbidden"),
 )

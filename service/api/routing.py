@@ -20,7 +20,7 @@ from replay.words import LANGUAGES
 from service.access import Caller
 from service.api import problems
 from service.api.problems import Problem
-from service.api.shapes import Open
+from service.api.shapes import Open, Query
 from service.commands import Stale
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Route:
     handler: Callable[..., Response]
     tag: str
     auth: Auth
-    query: type[msgspec.Struct] | None
+    query: type[msgspec.Struct]
     body: type[msgspec.Struct] | None
     body_optional: bool
     returns: Any
@@ -127,7 +127,7 @@ class Api:
         tag: str,
         returns: Any,
         auth: Auth = "anybody",
-        query: type[msgspec.Struct] | None = None,
+        query: type[msgspec.Struct] = Query,
         body: type[msgspec.Struct] | None = None,
         body_optional: bool = False,
         status: int = 200,
@@ -220,13 +220,13 @@ PATTERNS: Final = {
 
 def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
     handler, auth, query_type = route.handler, route.auth, route.query
+    unasked = query_type()
     hexed = [name for name, converter in route.parameters if converter == "id"]
     decode = None if route.body is None else _decoder(route.body)
 
     def view(**ids: Any) -> Response:
         call = Call(deps, _caller(deps, auth), language())
-        if query_type is not None:
-            call.query = _query(query_type)
+        call.query = _query(query_type, unasked)
         if decode is not None:
             call.body = _body(decode, route)
         for name in hexed:
@@ -280,8 +280,14 @@ def preferred_language() -> str:
     return "en"
 
 
-def _query(form: type[msgspec.Struct]) -> Any:
-    values = request.args.to_dict() if request.query_string else {}
+def _query(form: type[msgspec.Struct], unasked: Any) -> Any:
+    """The parameters of the request; one that is unknown is refused: `chek=1` must not act."""
+    if not request.query_string:
+        return unasked
+    values = request.args.to_dict()
+    if unknown := sorted(values.keys() - set(form.__struct_fields__)):
+        detail = f"unknown here; known are {', '.join(form.__struct_fields__)}"
+        raise Problem("bad-query", {}, {"errors": [{"parameter": name, "detail": detail} for name in unknown]})
     try:
         return msgspec.convert(values, form, strict=False)
     except msgspec.ValidationError as error:

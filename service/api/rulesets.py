@@ -25,7 +25,7 @@ def resolve(name: str) -> str | None:
     return max(versions, key=lambda ruleset: int(ruleset.partition("@")[2])) if versions else None
 
 
-@api.route("GET", "/v1/rulesets", tag="rulesets", auth="nobody", query=shapes.Query, returns=shapes.Rulesets)
+@api.route("GET", "/v1/rulesets", tag="rulesets", auth="nobody", returns=shapes.Rulesets)
 def list_rulesets(call: Call) -> Response:
     """The games on offer."""
     shown = shapes.Rulesets(rulesets=[shapes.RulesetSummary(**_summary(ruleset, call)) for ruleset in sorted(RULESETS)])
@@ -37,7 +37,6 @@ def list_rulesets(call: Call) -> Response:
     "/v1/rulesets/<ruleset:ruleset>",
     tag="rulesets",
     auth="nobody",
-    query=shapes.Query,
     returns=shapes.RulesetDetail,
     problems=("ruleset-not-found",),
     headers=("ETag",),

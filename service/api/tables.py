@@ -116,7 +116,6 @@ def _shown(call: Call, row: Row) -> Row:
     "GET",
     "/v1/games/<id:game_id>",
     tag="games",
-    query=shapes.Query,
     returns=shapes.GameOut,
     problems=("game-not-found",),
     headers=("ETag",),
