@@ -63,7 +63,7 @@ class Form(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field of a form: choose between ``minimum`` and ``maximum`` (inclusive) of ``ids``."""
+    """One field of a form, filled in with a list: between ``minimum`` and ``maximum`` (inclusive) of ``ids``."""
 
     minimum: int
     maximum: int

@@ -175,15 +175,32 @@ def play(
         seat = whims.choice(to_act)
         legal = rules.legal(game.state, seat)
         watch(game.state, legal)
-        action = inclined(legal, whims)
+        offers = legal + built(rules, game.state, seat, whims)
         chance = committed(f"{seed}:{len(game.steps)}")
-        game.happenings += rules.apply(game.state, seat, action, chance)
+        try:
+            action = inclined(offers, whims)
+            game.happenings += rules.apply(game.state, seat, action, chance)
+        except Illegal:  # inside a form not every combination has to be legal; what is listed has
+            assert action not in [offer.action for offer in legal]
+            continue
         game.steps.append((seat, action, chance.draws))
         if len(game.steps) == enough:
             break
         assert len(game.steps) < 20_000, "the game does not end"
     watch(game.state, [])
     return game
+
+
+def built(rules: Rules[Any], state: Any, seat: int, whims: random.Random) -> list[Legal]:
+    """One action out of each form of the seat, with as many ids in each field as it allows."""
+    out = []
+    for form in rules.forms(state, seat):
+        args = {}
+        for field_name, one in form.fields.items():
+            most = min(one.maximum, len(one.ids))
+            args[field_name] = whims.sample(one.ids, whims.randint(min(one.minimum, most), most))
+        out.append(Legal(rules.parse(form.type, args), form.target, form.chance))
+    return out
 
 
 def inclined(legal: list[Legal], whims: random.Random) -> Action:
@@ -219,6 +236,11 @@ def donjon_of() -> Callable[[Rules[State]], Donjon]:
 @pytest.fixture(name="play")
 def play_fixture() -> Callable[..., Played]:
     return play
+
+
+@pytest.fixture(name="built")
+def built_fixture() -> Callable[..., list[Legal]]:
+    return built
 
 
 @pytest.fixture(name="packed")
