@@ -60,7 +60,6 @@ def configure(level: str, process: str) -> None:
         processors=[*_PROCESSORS, structlog.processors.JSONRenderer(serializer=_json)],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
     )
     _PROCESS["process"] = process
     logging.config.dictConfig(library_logging(level))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from service.bootstrap import Deps
 
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_FSYNC: Final = ("off", "no", "everysec", "always")
 MULTIPROCESS: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable that prometheus_client reads when it is imported."""
 
@@ -90,7 +91,8 @@ def _durable(deps: "Deps") -> Check:
     except Unavailable as error:
         return Check("durability", False, str(error))
     detail = f"appendfsync {found}, {wanted} is asked for"
-    return Check("durability", wanted in ("none", found) or found == "unknown", detail)
+    enough = found == "unknown" or wanted == "none" or _FSYNC.index(found) >= _FSYNC.index(wanted)
+    return Check("durability", enough, detail)
 
 
 def _keyring(deps: "Deps") -> Check:

@@ -1,9 +1,14 @@
-"""What Gunicorn runs: its settings, and the application of one worker."""
+"""What Gunicorn runs: its settings, its worker, and the application of one worker."""
 
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import gevent
+from gunicorn.workers.ggevent import GeventWorker  # type: ignore[import-untyped]
 
 from service import logs, serve
 from service.config import Config
@@ -15,7 +20,7 @@ _config = Config.read(os.environ)
 
 bind = f"fd://{os.environ[serve.LISTENER]}" if serve.LISTENER in os.environ else f"{_config.host}:{_config.port}"
 workers = _config.workers
-worker_class = "gevent"
+worker_class = "service.worker.Worker"
 worker_connections = 10_000  # live streams are connections, and cheap
 keepalive = 75
 timeout = 60
@@ -37,21 +42,47 @@ def application() -> "Flask":
     return app
 
 
-def post_worker_init(worker: Any) -> None:
-    """End the live streams when the worker is told to stop, or nobody's request would ever be the last."""
-    deps = worker.wsgi.extensions["annals"]
+class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
+    """Gunicorn's gevent worker, which when told to stop waits for answers, but not for silent connections."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._silent: set[Any] = set()
+
+    @contextmanager
+    def timeout_ctx(self) -> Iterator[None]:
+        """Around the wait for the next request of a connection."""
+        greenlet = gevent.getcurrent()
+        self._silent.add(greenlet)
+        try:
+            with super().timeout_ctx():
+                yield
+        finally:
+            self._silent.discard(greenlet)
+
+    def end_streams(self) -> None:
+        """Close what would never end by itself: live streams, and connections that are only kept alive."""
+        self.wsgi.extensions["annals"].close()
+        while True:  # a connection falls silent when its stream or answer is over
+            for greenlet in list(self._silent):
+                greenlet.kill(StopIteration, block=False)  # as if the client had closed it
+            gevent.sleep(0.1)
+
+
+def post_worker_init(worker: Worker) -> None:
+    """Watch for the end of this worker, and of the supervisor."""
 
     def watch() -> None:
         pause = threading.Event()
         while worker.alive:
             pause.wait(0.1)
-        deps.close()
+        worker.end_streams()
 
     threading.Thread(target=watch, name="end-of-streams", daemon=True).start()
     serve.on_leash(lambda: os.kill(os.getppid(), signal.SIGTERM))
 
 
-def child_exit(server: Any, worker: Any) -> None:
+def child_exit(server: Any, worker: Worker) -> None:
     """Take a dead worker's gauges out of the sums."""
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         from prometheus_client import multiprocess

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -54,7 +54,8 @@ class Service:
         self.data = data
         self._command = [sys.executable, "-m", "service", "serve", "--port", "0", "--data", str(data), *arguments]
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("ANNALS_", "REDIS_URL"))}
-        self._environment = clean | {"PYTHONPATH": str(ROOT), "ANNALS_BOT_PAUSE_MS": "20"} | environment
+        self._environment = clean | {"PYTHONPATH": str(ROOT), "ANNALS_BOT_PAUSE_MS": "20"}
+        self._environment |= {"ANNALS_HEARTBEAT_S": "0.5"} | environment
         self.process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -436,6 +437,55 @@ def test_the_live_demo_game_moves(shown: Service) -> None:
     version = httpx.get(shown.url + game).json()["version"]
     got = messages(shown, game, version, lambda ids: len(ids) >= 3)
     assert got[:3] == [version + 1, version + 2, version + 3] or got == []
+
+
+def gauge(service: Service, name: str) -> float:
+    text = httpx.get(f"{service.url}/metrics").text
+    return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(name))
+
+
+def test_a_watcher_that_is_gone_is_let_go(shown: Service) -> None:
+    game = httpx.get(f"{shown.url}/v1/games?status=playing").json()["games"][0]["links"]["self"]
+    until(lambda: gauge(shown, "annals_watchers") == 0)
+    kept: list[Iterator[str]] = []
+    with shown.client() as http, ExitStack() as streams:
+        for _ in range(10):
+            asked = http.stream("GET", f"{game}/events", headers={"Accept": "text/event-stream"})
+            opened = streams.enter_context(asked)
+            assert opened.headers["Content-Type"].startswith("text/event-stream")
+            assert opened.headers["Cache-Control"] == "no-store"
+            assert opened.headers["X-Accel-Buffering"] == "no"
+            kept.append(opened.iter_lines())  # an iterator that is dropped closes its stream
+            next(kept[-1])
+        until(lambda: gauge(shown, "annals_watchers") == 10)
+    until(lambda: gauge(shown, "annals_watchers") == 0)
+
+
+def test_a_player_hears_of_their_turn_on_a_stream_of_their_own(shown: Service) -> None:
+    player = Player(shown)
+    player.token = player.call("POST", "/v1/players", json={"name": "Ada"}).json()["token"]
+    heard: list[str] = []
+
+    def listen() -> None:
+        headers = {"Authorization": f"Bearer {player.token}", "Accept": "text/event-stream"}
+        with httpx.stream("GET", f"{shown.url}/v1/me/stream", headers=headers, timeout=20) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("event: "):
+                    heard.append(line[7:])
+                if line == "event: finished":
+                    return
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    until(lambda: gauge(shown, "annals_watchers") >= 1)
+    player.sits_down()
+    until(lambda: "your-turn" in heard)
+    player.acts_until(1)
+    player.call("POST", f"{player.game}/seats/1/resign")
+    thread.join(20)
+    assert heard[0] == "started"
+    assert heard[-1] == "finished"
+    assert set(heard) == {"started", "your-turn", "finished"}
 
 
 def test_metrics_are_those_of_all_processes(shown: Service) -> None:
