@@ -74,8 +74,8 @@ def _serve_here(config: Config, listener: socket.socket, address: str, stopping:
     deps = bootstrap(config)
     app = create_app(deps)
     clerk = Clerk(deps)
+    _prepare(deps.redis, config, stopping)
     if config.demo:
-        _reserve_for_demo(deps.redis)
         threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
     host, port = listener.getsockname()[:2]
     server = make_server(host, port, app, threaded=True, fd=listener.fileno())
@@ -166,10 +166,10 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
             cleanup.callback(database.close)
             if not config.keys:
                 Keyring.create(config.keyring_path)
-        except (ServerFailed, BadKeyring, OSError) as error:
+        except (ServerFailed, BadKeyring, OSError, ValueError) as error:
             raise CannotServe(str(error)) from error
-        if config.demo:
-            _reserve_for_demo(database.client)
+        if not _prepare(database.client, config, stopping):
+            return
         url = config.redis_url if database.server is None else database.server.url
         metrics = cleanup.enter_context(tempfile.TemporaryDirectory(prefix="annals-metrics-"))
         leash, hold = os.pipe()
@@ -239,12 +239,28 @@ def on_leash(then: Callable[[], None]) -> None:
     threading.Thread(target=watch, name="leash", daemon=True).start()
 
 
-def _reserve_for_demo(client: "redis.Redis") -> None:
-    """An empty database gets the demo: decided before anybody can write to it."""
+def _prepare(client: "redis.Redis", config: Config, stopping: threading.Event) -> bool:
+    """Wait for the database; an empty one gets the demo, which is decided here, before anybody can write to it.
+
+    False: it was time to stop before it answered.
+
+    :raises CannotServe: it does not answer within a minute.
+    """
+    from events.log import Unavailable
     from events.redis_log import RedisLog
 
-    if all(end == "0" for end in RedisLog(client).feed_ends().values()):
-        client.set(DEMO_STATE, "loading", nx=True)
+    deadline = time.monotonic() + _START_S
+    while True:
+        try:
+            if config.demo and all(end == "0" for end in RedisLog(client).feed_ends().values()):
+                client.set(DEMO_STATE, "loading", nx=True)
+        except Unavailable as error:
+            if time.monotonic() > deadline:
+                raise CannotServe(f"the database does not answer: {error}") from error
+        else:
+            return True
+        if stopping.wait(_TEND_S):
+            return False
 
 
 # -- what both share -------------------------------------------------------------------------------------------------

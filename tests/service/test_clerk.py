@@ -100,10 +100,14 @@ def puppet() -> Iterator[Puppet]:
     del BOTS["donjon"]["puppet"]
 
 
+def reserve(office: Office) -> None:
+    assert serve._prepare(office.deps.redis, office.deps.config, threading.Event())
+
+
 @pytest.fixture
 def empty(office: Office) -> Office:
     """A service at its first start: its database is kept for the demo."""
-    serve._reserve_for_demo(office.deps.redis)
+    reserve(office)
     return office
 
 
@@ -446,7 +450,7 @@ def test_the_demo_is_loaded_once_and_into_an_empty_database_only(empty: Office) 
     assert demo.load(empty.deps)
     assert empty.deps.log.feed_ends() == ends
     empty.deps.redis.delete(serve.DEMO_STATE)
-    serve._reserve_for_demo(empty.deps.redis)
+    reserve(empty)
     assert not demo.load(empty.deps), "there are games that are none of ours"
     assert empty.deps.log.feed_ends() == ends
 

@@ -21,6 +21,9 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
+from events.embedded import Embedded
+from events.redis_client import connect
+
 ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")
 T = TypeVar("T")
@@ -151,7 +154,7 @@ def service() -> Iterator[Service]:
 def shown() -> Iterator[Service]:
     """One service with its demo for every test that only looks on or plays."""
     with serving() as one:
-        until(lambda: httpx.get(f"{one.url}/v1/library").json()["positions"], why="no demo")
+        until(lambda: httpx.get(f"{one.url}/v1/games?status=playing").json()["games"], why="no demo")
         yield one
 
 
@@ -295,6 +298,29 @@ def test_a_setting_that_cannot_be_is_said_plainly(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "ANNALS_WORKERS" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_it_serves_from_a_server_that_redis_url_names_and_leaves_that_running() -> None:
+    with tempfile.TemporaryDirectory(prefix="annals-") as folder, Embedded(Path(folder)) as server:
+        with serving("--no-demo", REDIS_URL=server.url) as one:
+            player = Player(one).sits_down()
+            player.acts_until(5)
+            player.check()
+            assert one.of("redis.sock") == []
+            assert one.stop(signal.SIGTERM)[0] == 0, one.log()
+            assert one.processes() == []
+        client = connect(server.url)
+        assert client.ping()
+        client.close()
+
+
+def test_a_database_that_cannot_be_is_said_plainly(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "service", "serve", "--port", "0", "--data", str(tmp_path / "d")]
+    environment = os.environ | {"REDIS_URL": "mysql://somewhere"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("annals: ")
     assert "Traceback" not in done.stderr
 
 
