@@ -76,7 +76,8 @@ def test_a_weird_version_is_refused(table: Any, version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["seat=0", "seat=x", "seat=256", "seat=", "check=2", "check=yes", "lang=xx", "seat=%ff", "chek=1", "=", "a=1"]
+    "query",
+    ["seat=0", "seat=x", "seat=256", "seat=", "check=2", "check=yes", "lang=xx", "seat=%ff", "chek=1", "=", "a=1"],
 )
 def test_a_weird_query_is_refused(table: Any, query: str) -> None:
     assert table.problem(table.act({"type": "end-turn"}, table.version, query=f"?{query}")) == "400 bad-query"
