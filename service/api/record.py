@@ -72,15 +72,13 @@ def show_events(call: Call, game_id: bytes) -> Response:
 
 
 def _after(call: Call) -> int:
-    """Behind which event to begin.
+    """Behind which event to begin. A browser that comes back sends its first address again: Last-Event-ID goes before.
 
     :raises Problem: Last-Event-ID is none of this stream's.
     """
-    if call.query.after is not UNSET:
-        return int(call.query.after)
     header = request.headers.get("Last-Event-ID", "").strip()
     if not header:
-        return 0
+        return 0 if call.query.after is UNSET else int(call.query.after)
     if not (header.isascii() and header.isdecimal() and len(header) <= 9):
         detail = "the id of an event of this stream"
         raise Problem("bad-header", {}, {"errors": [{"header": "Last-Event-ID", "detail": detail}]})

@@ -469,3 +469,58 @@ def test_strangers_games_are_looked_at_no_more_once_they_have_started(room: Room
     watcher.until(lambda w: HEARTBEAT in w.raw)
     assert watcher.messages == []
     assert game_id not in room.hub._channels
+
+
+# -- over HTTP ---------------------------------------------------------------------------------------------------------
+
+SSE = {"Accept": "text/event-stream"}
+
+
+def stream_of(answer: Any) -> Watcher:
+    assert answer.status_code == 200, answer.text
+    assert answer.content_type == "text/event-stream; charset=utf-8"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Accel-Buffering"] == "no"
+    return Watcher(iter(answer.response))
+
+
+def test_the_data_of_a_frame_is_the_event_as_the_page_shows_it(table: Any) -> None:
+    page = table.creator.get(f"{table.path}/events?lang=fr").json["events"]
+    watcher = stream_of(table.creator.get(f"{table.path}/events?lang=fr", SSE))
+    watcher.until(lambda w: len(w.seqs) == len(page))
+    assert [message.data for message in watcher.messages] == page
+    version = table.version
+    table.plays(2)
+    watcher.until(lambda w: len(w.seqs) == version + 2)
+    page = table.creator.get(f"{table.path}/events?lang=fr").json["events"]
+    assert [message.data for message in watcher.messages] == page, "a live frame is no other than one read later"
+
+
+def test_last_event_id_goes_before_after(table: Any) -> None:
+    watcher = stream_of(table.creator.get(f"{table.path}/events?after=1", {**SSE, "Last-Event-ID": "3"}))
+    watcher.until(lambda w: bool(w.seqs))
+    assert watcher.seqs[0] == 4
+
+
+def test_seats_see_at_once_what_watchers_see_later(house: Any) -> None:
+    table = house.player().opens(watching="delayed:60")
+    assert table.seat(table.creator).status_code == 201
+    table.starts()
+    house.clock.pass_seconds(1)
+    start = table.version
+    seated = stream_of(table.creator.get(f"{table.path}/events", SSE))
+    auditor = stream_of(house.auditor().get(f"{table.path}/events", SSE))
+    looking_on = stream_of(house.nobody.get(f"{table.path}/events", SSE))
+    table.plays(3)
+    for watcher in (seated, auditor):
+        watcher.until(lambda w: len(w.seqs) == start + 3)
+    looking_on.until(lambda w: len(w.seqs) == start)
+    for seat in (1, 2):
+        table.creator.post(f"{table.path}/seats/{seat}/resign")
+    looking_on.until(lambda w: w.ended)
+    assert looking_on.seqs == list(range(1, table.version + 1))
+
+
+def test_nobody_watches_a_private_table_from_outside(house: Any, refusal: Any) -> None:
+    table = house.player().opens(visibility="private")
+    assert refusal(house.player("Bob").get(f"{table.path}/events", SSE)) == "404 game-not-found"
