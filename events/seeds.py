@@ -32,7 +32,7 @@ def keyed_game_id(master: bytes, player_id: bytes, key: str) -> bytes:
 
 
 class Chain:
-    """One owner's whole chain, from its tail; keeps about the square root of its links in memory."""
+    """One owner's whole chain, from its tail; keeps about twice the square root of its links in memory."""
 
     def __init__(self, game_id: bytes, owner: int, tail: bytes, length: int = CHAIN_LENGTH) -> None:
         self.game_id, self.owner, self.length = game_id, owner, length
@@ -43,6 +43,7 @@ class Chain:
             link = lower(game_id, owner, k, link)
             if (k - 1) % self._stride == 0:
                 self._marks[k - 1] = link
+        self._near: dict[int, bytes] = {}
 
     @property
     def commitment(self) -> bytes:
@@ -56,10 +57,15 @@ class Chain:
         """
         if not 0 <= k <= self.length:
             raise IndexError(f"link {k} of a chain of {self.length}")
+        if (near := self._near.get(k)) is not None:
+            return near
         mark = min(-(-k // self._stride) * self._stride, self.length)
         link = self._marks[mark]
+        near_by = {mark: link}
         for step in range(mark, k, -1):
             link = lower(self.game_id, self.owner, step, link)
+            near_by[step - 1] = link
+        self._near = near_by  # links are asked for upwards, one after the other
         return link
 
 

@@ -6,6 +6,7 @@ supervisor sets before any of them imports this module.
 
 import os
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -112,6 +113,16 @@ def metrics() -> bytes:
     return generate_latest(registry)
 
 
+@cache
+def _counter(method: str, route: str, status: int) -> Counter:
+    return REQUESTS.labels(method, route, status)
+
+
+@cache
+def _timer(route: str) -> Histogram:
+    return REQUEST_SECONDS.labels(route)
+
+
 def watch_requests(app: Flask) -> None:
     """Count, time and log every request by its route."""
     log = structlog.get_logger()
@@ -125,9 +136,9 @@ def watch_requests(app: Flask) -> None:
         route = request.url_rule.rule if request.url_rule else "none"
         seconds = time.perf_counter() - g.get("started", time.perf_counter())
         method = request.method if request.method in _METHODS else "other"
-        REQUESTS.labels(method, route, response.status_code).inc()
+        _counter(method, route, response.status_code).inc()
         if not response.is_streamed:
-            REQUEST_SECONDS.labels(route).observe(seconds)
+            _timer(route).observe(seconds)
         if route not in ("/healthz", "/readyz", "/metrics"):
             log.info(
                 "request",

@@ -16,7 +16,7 @@ from service import commands
 from service.access import NotYourSeat, View, WhichSeat, acting_seat
 from service.api import present, problems, shapes
 from service.api.problems import Problem
-from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
+from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
 from service.api.tables import at, idempotency_key, seen
 from service.commands import Accepted, Stale
 
@@ -185,7 +185,7 @@ def _expected(given: Any) -> int:
 
     :raises Problem: neither says so, they differ, or the header is not one strong tag of a version.
     """
-    header = request.headers.get("If-Match")
+    header = sent("HTTP_IF_MATCH")
     matched = None
     if header is not None and header.strip() != "*":
         if (found := _IF_MATCH.fullmatch(header.strip())) is None:

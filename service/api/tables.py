@@ -13,7 +13,7 @@ from service.access import NotAllowed, NotYourSeat, View, look
 from service.accounts import UnknownPlayer
 from service.api import present, shapes
 from service.api.problems import Problem
-from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
+from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
 from service.api.rulesets import resolve
 from service.index import Row, row_of
 from service.positions import Game
@@ -43,7 +43,7 @@ def idempotency_key() -> str | None:
 
     :raises Problem: it is empty, too long, or not visible ASCII.
     """
-    key = request.headers.get("Idempotency-Key")
+    key = sent("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
     if not 1 <= len(key) <= KEY_LIMIT or not all("!" <= character <= "~" for character in key):
