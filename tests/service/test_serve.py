@@ -365,17 +365,17 @@ def test_killing_a_worker_loses_no_event_and_no_watcher_misses_one(service: Serv
     player = Player(service).sits_down()
     got: list[int] = []
     watcher = threading.Thread(
-        target=lambda: got.extend(messages(service, player.game, 0, lambda ids: len(ids) >= 60)), daemon=True
+        target=lambda: got.extend(messages(service, player.game, 0, lambda ids: len(ids) >= 40)), daemon=True
     )
     watcher.start()
     player.acts_until(5)
     for worker in service.workers():
         os.kill(worker.pid, signal.SIGKILL)
         player.acts_until(5)
-    player.acts_until(30)
+    player.acts_until(20)
     watcher.join(60)
     assert got == list(range(1, len(got) + 1))
-    assert len(got) >= 60
+    assert len(got) >= 40
     player.check()
     until(lambda: len(service.workers()) == 2, why="the workers are not back")
 
@@ -471,7 +471,9 @@ def gauge(service: Service, name: str) -> float:
 
 
 def test_a_watcher_that_is_gone_is_let_go(shown: Service) -> None:
-    game = httpx.get(f"{shown.url}/v1/games?status=playing").json()["games"][0]["links"]["self"]
+    player = Player(shown)
+    player.token = player.call("POST", "/v1/players", json={"name": "Ada"}).json()["token"]
+    game = player.call("POST", "/v1/games", json={"ruleset": "donjon@1", "seats": 2}).json()["links"]["self"]
     until(lambda: gauge(shown, "annals_watchers") == 0)
     kept: list[Iterator[str]] = []
     with shown.client() as http, ExitStack() as streams:
@@ -571,7 +573,7 @@ def test_commands_work_beside_the_service(shown: Service) -> None:
 
 def test_a_person_plays_a_whole_game_in_the_terminal(shown: Service) -> None:
     command = [sys.executable, "-m", "service", "play", "--server", shown.url, "--new", "donjon", "--name", "Ada"]
-    command += ["--seats", "3", "--bots", "--lang", "fr"]
+    command += ["--bots", "--lang", "fr"]
     done = subprocess.run(
         command, cwd=ROOT, input="1\n" * 5_000, capture_output=True, text=True, timeout=240, check=False
     )

@@ -57,8 +57,8 @@ def terminal(house: Any, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal(house, monkeypatch)
 
 
-def test_a_person_plays_a_whole_game_against_bots(terminal: Terminal) -> None:
-    terminal.answers = lambda question: "1"
+def test_a_person_plays_against_bots_until_the_game_is_over(terminal: Terminal) -> None:
+    terminal.answers = lambda question: "1" if len(terminal.asked) <= 40 else "r"
     shown = terminal.play(name="Ada", new="donjon", bots=True)
     assert "You are Ada" in shown
     assert "won by seat" in shown
