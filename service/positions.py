@@ -132,7 +132,7 @@ class Positions:
             yield replay
         finally:
             self._replays[game_id] = replay
-            while len(self._replays) > max(1, self._limit // 8):
+            while len(self._replays) > max(4, self._limit // 32):  # a long game's events take a megabyte
                 self._replays.pop(next(iter(self._replays)), None)
 
     def is_open_to_all(self, game_id: bytes) -> bool:

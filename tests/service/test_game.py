@@ -1,8 +1,12 @@
 """The life of a game over REST, from registering to its end."""
 
+import random
 from typing import Any
 
+import msgspec
 import pytest
+
+from engine.registry import BOTS, RULESETS
 
 
 def test_a_whole_game_from_registering_to_its_end(house: Any) -> None:
@@ -31,6 +35,34 @@ def test_a_whole_game_from_registering_to_its_end(house: Any) -> None:
         position = house.nobody.get(f"{table.path}/positions/{version}").json
         assert (position["state"], position["fingerprint"]) == (state, fingerprint)
     assert table.problem(table.act({"type": "end-turn"}, game["version"])) == "409 wrong-status"
+
+
+@pytest.mark.parametrize("seats", [2, 4, 6])
+def test_a_scripted_game_from_its_creation_to_the_dragon(house: Any, seats: int) -> None:
+    rules, player = RULESETS["donjon@1"], BOTS["donjon"]["delver"]
+    whims = random.Random(seats)
+    for _ in range(5):
+        table = house.player("Ada").opens(seats)
+        for _ in range(seats - 1):
+            table.seat(table.creator)
+        table.starts()
+        seen: dict[int, Any] = {}
+        while (shown := table.creator.get(f"{table.path}/state").json)["to_act"]:
+            seen[shown["version"]] = (shown["state"], shown["fingerprint"])
+            tiles = {cell: [tile["exits"], tile["kind"]] for cell, tile in shown["state"]["tiles"].items()}
+            state = msgspec.convert({**shown["state"], "tiles": tiles}, rules.state)
+            action = player.choose(rules, state, shown["seat"], player.levels[-1], whims.randrange)
+            done = table.act(msgspec.to_builtins(action), shown["version"])
+            assert done.status_code == 201, done.text
+        for version, facts in seen.items():
+            position = house.nobody.get(f"{table.path}/positions/{version}").json
+            assert (position["state"], position["fingerprint"]) == facts
+        game = house.worker().get(table.path).json
+        assert (game["status"], game["grade"]) == ("finished", "EXACT")
+        assert house.nobody.get(f"{table.path}/audit").json["verdict"] == "VERIFIED WITH LIMITS"
+        if game["outcome"]["ending"] == "dragon":
+            return
+    pytest.fail("in five games nobody slew the dragon")
 
 
 def test_the_answer_to_an_action_is_the_event_with_the_game_after_it(house: Any, table: Any) -> None:

@@ -265,6 +265,31 @@ def test_a_changed_byte_is_named_by_the_audit_and_the_game_is_read_but_not_playe
     assert table.problem(player.post(f"{table.path}/seats/1/resign")) == "409 record-not-sound"
 
 
+def test_a_game_under_rules_that_are_not_known_here_is_read_but_not_played_on(house: Any) -> None:
+    from events.event import Event, genesis
+
+    game_id = bytes.fromhex("ab" * 16)
+    body = {
+        "rules": "chess@7", "rules_hash": bytes(32), "seats": 2, "options": {}, "visibility": "public",
+        "watching": "open", "commit": bytes(32), "chain_len": 9, "key_id": "test", "build": "a later one",
+    }  # fmt: skip
+    created = Event.write(game_id, 1, genesis(game_id), 1, "create", None, body)
+    strange = Event.write(game_id, 2, created.hash, 2, "promote", 1, {"note": b"\x00"})
+    house.deps.log.append([created, strange])
+    path = f"/v1/games/{game_id.hex()}"
+    ada = house.player()
+    shown = ada.get(path).json
+    assert (shown["ruleset"], shown["grade"], shown["first_bad"], shown["version"]) == ("chess@7", "UNVERIFIED", 1, 2)
+    assert [event["kind"] for event in ada.get(f"{path}/events").json["events"]] == ["create", "promote"]
+    assert ada.get(f"{path}/state").json["state"] is None
+    assert ada.get(f"{path}/audit").json["verdict"] == "UNDETERMINED"
+    assert ada.get(f"{path}/replay").status_code == 200
+    assert ada.get("/v1/games").json["games"][0]["ruleset"] == "chess@7"
+    assert ada.post(f"{path}/seats").json["code"] in ("record-not-sound", "wrong-status")
+    body = {"action": {"type": "castle"}, "expected_version": 2}
+    assert ada.post(f"{path}/actions", json=body).json["code"] == "not-your-seat"
+
+
 # -- other origins ---------------------------------------------------------------------------------------------------
 
 
@@ -303,6 +328,11 @@ def test_head_answers_as_get_without_the_body(table: Any, house: Any, path: str)
     got, asked = house.nobody.get(table.path + path), house.nobody.request("HEAD", table.path + path)
     assert (asked.status_code, asked.data) == (200, b"")
     assert dict(asked.headers) == dict(got.headers)
+
+
+def test_the_entrance_leads_to_the_documentation(house: Any) -> None:
+    answer = house.nobody.get("/")
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/docs")
 
 
 def test_every_answer_says_how_it_may_be_used(table: Any, house: Any) -> None:

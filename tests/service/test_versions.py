@@ -291,6 +291,15 @@ def test_a_table_opened_twice_with_one_key_is_one_table(house: Any) -> None:
     assert len(ada.get("/v1/games?player=me").json["games"]) == 1
 
 
+def test_a_table_opened_twice_at_once_with_one_key_is_one_table(house: Any, race: Any) -> None:
+    ada = house.player()
+    body = {"ruleset": "donjon@1", "seats": 2}
+    callers = [ada, *(ada.at(house.worker()) for _ in range(3))]
+    answers = race(*(partial(who.post, "/v1/games", {"Idempotency-Key": "table"}, json=body) for who in callers))
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.data for answer in answers}) == 1
+
+
 def test_a_table_opened_again_after_it_was_played_is_answered_as_it_was_then(house: Any) -> None:
     ada = house.player()
     body = {"ruleset": "donjon@1", "seats": 2}
