@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import redis
@@ -21,7 +22,7 @@ import structlog
 from engine.protocol import Illegal
 from engine.registry import BOTS, game_name
 from events.log import SHARDS, Archived, Damaged, Unavailable
-from events.redis_client import Wire
+from events.redis_client import Command, Wire
 from events.redis_log import feed_key
 from replay.position import ABANDONED, EXACT, PLAYING, NotYourTurn, Position
 from service import commands
@@ -48,15 +49,10 @@ _CLAIM_IDLE_MS: Final = 10_000
 _TRIM_S: Final = 60.0
 _GONE_MS: Final = 3_600_000
 
-_log = structlog.get_logger()
+Lines = tuple[bytes, list[Any]]
+"""A feed's key, and entries of it."""
 
-# KEYS agenda; ARGV game, when. A game that is due earlier stays so.
-_NO_LATER: Final = """
-local old = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if old and tonumber(old) <= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-return 1
-"""
+_log = structlog.get_logger()
 
 
 class Clerk:
@@ -98,23 +94,24 @@ class Clerk:
                 if "BUSYGROUP" not in str(error):
                     raise
         self._deps.index.catch_up()
-        for row in self._deps.index.open_games():
-            if any(row.seats[seat - 1].bot for seat in row.to_act) or not self._planned(bytes.fromhex(row.game_id)):
-                self._plan(bytes.fromhex(row.game_id))
+        rows = self._deps.index.open_games()
+        while page := list(islice(rows, 200)):
+            (known,) = self._wire.call(("ZMSCORE", AGENDA, *(bytes.fromhex(row.game_id) for row in page)))
+            for row, when in zip(page, known, strict=True):
+                if when is None or any(row.seats[seat - 1].bot for seat in row.to_act):
+                    self._plan(bytes.fromhex(row.game_id))
         self._ready = True
 
     def work(self, block_ms: int = BLOCK_MS) -> None:
         """One round: wait for lines or for a game to be due, and do what there is to do."""
-        wait_ms = self._until_due(block_ms)
-        seen = self._read(wait_ms)
+        lines = self._read(self._until_due(block_ms))
         if time.monotonic() - self._claimed > _CLAIM_S:
             self._claimed = time.monotonic()
-            seen |= self._claim()
-        for game_id in seen:
-            self._plan(game_id)
+            lines += self._claim()
+        self._take(lines)
         for game_id in self._due():
             self._attend(game_id)
-        if seen:
+        if lines:
             self._deps.index.catch_up()
         if time.monotonic() - self._trimmed > _TRIM_S:
             self._trimmed = time.monotonic()
@@ -122,8 +119,8 @@ class Clerk:
 
     # -- the feeds -------------------------------------------------------------------------------------------------
 
-    def _read(self, wait_ms: int) -> set[bytes]:
-        """The games of the lines that fall to this clerk. Each line is done with once its game stands on the agenda."""
+    def _read(self, wait_ms: int) -> list[Lines]:
+        """Lines that fall to this clerk, waiting for the first of them."""
         block: tuple[str | int, ...] = ("BLOCK", wait_ms) if wait_ms else ()
         keys = [feed_key(shard) for shard in SHARDS]
         command = (
@@ -139,28 +136,29 @@ class Clerk:
             *(">" for _ in keys),
         )
         (reply,) = self._wire.call(command)
-        return {game_id for key, entries in reply or () for game_id in self._take(key, entries)}
+        return [(key, entries) for key, entries in reply or ()]
 
-    def _claim(self) -> set[bytes]:
-        """The games of lines that another clerk read, and did nothing about."""
-        seen: set[bytes] = set()
-        for shard in SHARDS:
-            key = feed_key(shard)
-            (reply,) = self._wire.call(("XAUTOCLAIM", key, GROUP, self._name, _CLAIM_IDLE_MS, "0-0", "COUNT", 200))
-            seen.update(self._take(key.encode(), reply[1]))
-        return seen
+    def _claim(self) -> list[Lines]:
+        """Lines that another clerk read, and did nothing about."""
+        keys = [feed_key(shard).encode() for shard in SHARDS]
+        claim: list[Command] = [
+            ("XAUTOCLAIM", key, GROUP, self._name, _CLAIM_IDLE_MS, "0-0", "COUNT", 200) for key in keys
+        ]
+        return [(key, reply[1]) for key, reply in zip(keys, self._wire.call(*claim), strict=True) if reply[1]]
 
-    def _take(self, key: bytes, entries: list[Any]) -> Iterator[bytes]:
-        now = self._deps.clock()
-        done: list[bytes] = []
-        for entry_id, fields in entries:
-            done.append(entry_id)
-            game_id = dict(zip((fields or [])[::2], (fields or [])[1::2], strict=False)).get(b"g", b"")
+    def _take(self, lines: list[Lines]) -> None:
+        """Put the games of the lines on the agenda; only then are the lines done with."""
+        games = {
+            dict(zip(fields[::2], fields[1::2], strict=False)).get(b"g", b"")
+            for _, entries in lines
+            for _, fields in entries
+            if fields  # None: the line was trimmed meanwhile
+        }
+        for game_id in games:
             if len(game_id) == 16:
-                self._no_later(game_id, now)
-                yield game_id
-        if done:
-            self._wire.call(("XACK", key, GROUP, *done))
+                self._plan(game_id)
+        if lines:
+            self._wire.call(*(("XACK", key, GROUP, *(entry for entry, _ in entries)) for key, entries in lines))
 
     def trim(self) -> None:
         """Drop the feed lines that every group and the index have done with, and clerks that are long gone."""
@@ -180,12 +178,6 @@ class Clerk:
                     self._wire.call(("XGROUP", "DELCONSUMER", key, GROUP, consumer[b"name"]))
 
     # -- the agenda ------------------------------------------------------------------------------------------------
-
-    def _planned(self, game_id: bytes) -> bool:
-        return self._wire.call(("ZSCORE", AGENDA, game_id))[0] is not None
-
-    def _no_later(self, game_id: bytes, when_ms: int) -> None:
-        self._wire.call(("EVAL", _NO_LATER, 1, AGENDA, game_id, when_ms))
 
     def _put(self, game_id: bytes, when_ms: int) -> None:
         self._wire.call(("ZADD", AGENDA, when_ms, game_id))
