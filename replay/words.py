@@ -17,7 +17,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -173,7 +173,15 @@ class Words:
     def text(self, message: str, facts: Mapping[str, Any], context: Context = Context()) -> str:  # noqa: B008
         """A message with its facts put in."""
         raw = self.raw(message)
-        return raw if raw == message else _Phrase(self, context).vformat(raw, (), facts)
+        if raw == message:
+            return raw
+        phrase = _Phrase(self, context)
+        said = ""
+        for text, name, form in _pieces(raw):
+            said += text
+            if name is not None:  # a message can look at facts by their names, not into objects
+                said += phrase.put(facts[name], form) if name in facts else f"{{{name}}}"
+        return said
 
     def term(self, name: str, game: str = "table") -> Term | None:
         """The noun for an id, if it is one."""
@@ -199,7 +207,7 @@ class Words:
 
     def together(self, parts: Sequence[str]) -> str:
         """``a, b and c``."""
-        return format_list(list(parts), locale=self.language)
+        return _together(self.language, tuple(parts))
 
     def _player(self, player: bytes, bot: Any, context: Context) -> str:
         if bot not in (None, UNSET):
@@ -305,18 +313,28 @@ GRAMMARS: Final[dict[str, Grammar]] = {
 }
 
 
-class _Phrase(string.Formatter):
+@cache
+def _pieces(raw: str) -> tuple[tuple[str, str | None, str], ...]:
+    """A message taken apart once: text, the name of the fact behind it (None at the end), and the form it needs."""
+    return tuple((text, name, form or "") for text, name, form, _ in string.Formatter().parse(raw))
+
+
+@lru_cache(10_000)
+def _together(language: str, parts: tuple[str, ...]) -> str:
+    return format_list(list(parts), locale=language)
+
+
+class _Phrase:
+    """Puts facts into a message."""
+
     def __init__(self, words: Words, context: Context) -> None:
         self._words, self._context = words, context
 
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
-        # The name as a whole: a message can look at facts, not into objects.
-        return (kwargs[field_name] if field_name in kwargs else Verbatim(f"{{{field_name}}}")), field_name
-
-    def format_field(self, value: Any, spec: str) -> str:
+    def put(self, value: Any, spec: str) -> str:
+        """A fact in the form that is asked for."""
         words, context = self._words, self._context
         if isinstance(value, list | tuple) and not (spec == "cell" and isinstance(value[0], int)):
-            return words.together([self.format_field(part, spec) for part in value])
+            return words.together([self.put(part, spec) for part in value])
         if isinstance(value, Part):
             return words.text(value.message, value.facts, context)
         if isinstance(value, Verbatim):
