@@ -8,7 +8,6 @@ its unread lines to be claimed. Nothing can happen twice: appends say which vers
 
 import os
 import secrets
-import signal
 import socket
 import threading
 import time
@@ -32,7 +31,6 @@ from service.positions import Game, NotFound
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
-    from service.config import Config
 
 GROUP: Final = "clerk"
 AGENDA: Final = "{clerk}:agenda"
@@ -351,18 +349,3 @@ def _pairs(values: list[Any]) -> dict[bytes, Any]:
 def _entry(text: str) -> tuple[int, int]:
     ms, _, part = text.partition("-")
     return int(ms), int(part or 0)
-
-
-def main(config: "Config") -> None:
-    """The process `annals clerk`: one clerk, until SIGTERM or the end of its supervisor."""
-    from service import demo, logs, serve
-    from service.bootstrap import bootstrap
-
-    logs.configure(config.log_level, "clerk")
-    clerk = Clerk(deps := bootstrap(config))
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: clerk.stop())
-    serve.on_leash(clerk.stop)
-    if config.demo:
-        threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
-    clerk.run()

@@ -56,9 +56,9 @@ def serve(**settings: Any) -> None:
 @_database
 def clerk(data: Path | None) -> None:
     """The background process of `serve`: bots, idle tables, lists, feeds."""
-    from service.clerk import main as run
+    from service.serve import run_clerk
 
-    run(_config(data=data))
+    run_clerk(_config(data=data))
 
 
 @main.command()

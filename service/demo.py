@@ -24,7 +24,6 @@ from replay.position import OPEN, Position
 from service import clerk, commands
 from service.drafts import WrongStatus
 from service.positions import Positions
-from service.serve import DEMO_STATE
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -33,6 +32,8 @@ CREATOR: Final = b"the demo, nobody"
 """Who opened the demo's tables: no player."""
 MOST_EXTRA: Final = 40
 """Further games that may be played until every decision state has occurred."""
+STATE: Final = "{demo}:state"
+"""Key that says whether the demo belongs into this database: ``loading`` or ``loaded``, absent where it does not."""
 _LIVE: Final = "{demo}:live"
 _LIBRARY: Final = "{demo}:library"
 _DAY_MS: Final = 86_400_000
@@ -100,7 +101,7 @@ def keep(deps: "Deps") -> None:
 def load(deps: "Deps") -> bool:
     """Play the finished games and list the library, unless that was done; False: they do not belong here."""
     wire = Wire(deps.redis)
-    (state,) = wire.call(("GET", DEMO_STATE))
+    (state,) = wire.call(("GET", STATE))
     if state != b"loading":
         return bool(state == b"loaded")
     started = time.perf_counter()
@@ -114,7 +115,7 @@ def load(deps: "Deps") -> bool:
         for ruleset in wanted:
             game_id = _finish(deps, f"extra-{ruleset}-{number}", EXTRA[ruleset], len(TABLES) + 1 + number)
             entries = {(entry.ruleset, entry.state): entry for entry in survey(deps, game_id)} | entries
-    wire.call(("SET", _LIBRARY, msgspec.json.encode(list(entries.values()))), ("SET", DEMO_STATE, "loaded"))
+    wire.call(("SET", _LIBRARY, msgspec.json.encode(list(entries.values()))), ("SET", STATE, "loaded"))
     _log.info("demo-loaded", positions=len(entries), seconds=round(time.perf_counter() - started, 2))
     return True
 

@@ -32,8 +32,6 @@ LEASH: Final = "ANNALS_LEASH"
 """File descriptor of the pipe whose other end the supervisor holds (set for its children only)."""
 LISTENER: Final = "ANNALS_LISTENER"
 """File descriptor of the listening socket (set for Gunicorn only)."""
-DEMO_STATE: Final = "{demo}:state"
-"""Key that says whether the demo belongs into this database: ``loading`` or ``loaded``, absent where it does not."""
 _TEND_S: Final = 0.2
 _START_S: Final = 60.0
 _STOP_S: Final = 10.0
@@ -248,12 +246,13 @@ def _prepare(client: "redis.Redis", config: Config, stopping: threading.Event) -
     """
     from events.log import Unavailable
     from events.redis_log import RedisLog
+    from service import demo
 
     deadline = time.monotonic() + _START_S
     while True:
         try:
             if config.demo and all(end == "0" for end in RedisLog(client).feed_ends().values()):
-                client.set(DEMO_STATE, "loading", nx=True)
+                client.set(demo.STATE, "loading", nx=True)
         except Unavailable as error:
             if time.monotonic() > deadline:
                 raise CannotServe(f"the database does not answer: {error}") from error
@@ -359,3 +358,22 @@ def _say(text: str) -> None:
 
 def _tell(text: str) -> None:
     print(f"annals: {text}", file=sys.stderr, flush=True)
+
+
+# -- the clerk's process ---------------------------------------------------------------------------------------------
+
+
+def run_clerk(config: Config) -> None:
+    """The process `annals clerk`: one clerk, until SIGTERM or the end of its supervisor."""
+    from service import demo, logs
+    from service.bootstrap import bootstrap
+    from service.clerk import Clerk
+
+    logs.configure(config.log_level, "clerk")
+    clerk = Clerk(deps := bootstrap(config))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: clerk.stop())
+    on_leash(clerk.stop)
+    if config.demo:
+        threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
+    clerk.run()

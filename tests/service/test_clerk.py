@@ -449,7 +449,7 @@ def test_the_demo_is_loaded_once_and_into_an_empty_database_only(empty: Office) 
     ends = empty.deps.log.feed_ends()
     assert demo.load(empty.deps)
     assert empty.deps.log.feed_ends() == ends
-    empty.deps.redis.delete(serve.DEMO_STATE)
+    empty.deps.redis.delete(demo.STATE)
     reserve(empty)
     assert not demo.load(empty.deps), "there are games that are none of ours"
     assert empty.deps.log.feed_ends() == ends
