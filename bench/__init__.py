@@ -1,0 +1,1 @@
+"""Measurements: each figure of ours beside a ceiling or a peer, in the same run."""
