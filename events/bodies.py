@@ -15,6 +15,9 @@ Bytes64 = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Unsigned = Annotated[int, msgspec.Meta(ge=0)]
 
+WATCHING = "^(open|none|delayed:[1-9][0-9]{0,4})$"
+"""Who may look on while a game is played, ``delayed`` by so many seconds."""
+
 Custody = Literal["self", "server"]
 BotName = tuple[str, int]
 """A bot by name and level."""
@@ -36,7 +39,7 @@ class Create(Body, frozen=True):
     seats: Positive
     options: dict[str, Any]
     visibility: Literal["public", "unlisted", "private"]
-    watching: str
+    watching: Annotated[str, msgspec.Meta(pattern=WATCHING)]
     commit: Bytes32
     chain_len: Positive
     key_id: str
@@ -113,10 +116,11 @@ class Handover(Body, frozen=True):
 
 
 class Close(Body, frozen=True):
-    """The last event. ``tail`` is the secret end of the server's chain, ``state_hash`` the whole fingerprint."""
+    """The last event. ``tail`` is the secret end of the server's chain, absent only where its key was lost;
+    ``state_hash`` is the whole fingerprint."""
 
     status: Literal["finished", "abandoned", "void"]
-    tail: Bytes32
+    tail: Bytes32 | UnsetType = UNSET
     state_hash: Bytes32 | UnsetType = UNSET
     reason: str | UnsetType = UNSET
 

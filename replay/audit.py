@@ -235,7 +235,8 @@ class Auditor:
         """V10: the end of the server's chain, public once the game is closed, leads to what it committed to."""
         if not self._position.closed:
             self._limit("not-closed")
-        checked = self._position.closed and self._position.check_dice
+        known = any(event is not None and event.kind == "close" and "tail" in event.body for event in self._events)
+        checked = known and self._position.check_dice
         self._judge("V10", [(place, finding.detail) for place, finding in self._of("V10")], unless_checked=not checked)
 
     def _refold(self) -> None:

@@ -222,6 +222,8 @@ class Position:
         except msgspec.ValidationError as error:
             self._find("format", f"the body of a {event.kind} event: {error}")
             return []
+        if (wrong := _wrong(event, body)) is not None:
+            self._find("format", wrong)
         if event.kind not in _ALLOWED[self._stage()]:
             self._find("order", f"a {event.kind} event while the game is {self._stage()}")
             return []
@@ -277,18 +279,17 @@ class Position:
         self.create, self.created_ms = body, event.t_ms
         self.seats = [Seat() for _ in range(body.seats)]
         self.dice.link = body.commit
-        self.rules = RULESETS.get(body.rules)
-        if self.rules is None:
+        rules = RULESETS.get(body.rules)
+        if rules is None or rules_hash(rules) != body.rules_hash:  # of the same name, and perhaps of another meaning
             self._unverified(event.seq)
             return []
+        self.rules = rules
         try:
             self.options = msgspec.convert(body.options, self.rules.options)
         except msgspec.ValidationError as error:
             self._find("format", f"the options of {body.rules}: {error}")
         if body.seats not in self.rules.seats:
             self._find("format", f"{body.seats} seats, {body.rules} is for {self.rules.seats}")
-        if body.rules_hash != (ours := rules_hash(self.rules)):
-            self._find("setup", f"another {body.rules} than the one known here", body.rules_hash.hex(), ours.hex())
         return []
 
     def _join(self, event: Event, body: Join) -> list[Happening]:
@@ -353,9 +354,9 @@ class Position:
         if j != 0:
             self._find("draws", "the first draws are numbered 0", str(j), "0")
         self.status, self.started_ms = PLAYING, event.t_ms
+        self._derive(draws)
         if self.rules is None or self.setup is None:
             return []
-        self._derive(draws)
         chance = Recorded(draws)
         happenings: list[Happening] = []
         if self.setup.state is UNSET:
@@ -397,6 +398,9 @@ class Position:
         return self._without_draws(event, body.f, "time_out")
 
     def _resign(self, event: Event, body: Resign) -> list[Happening]:
+        if isinstance(body.a, bytes):
+            self._unverified(event.seq)
+            return []
         return self._without_draws(event, body.f, "withdraw")
 
     def _without_draws(self, event: Event, stored: bytes, verb: str) -> list[Happening]:
@@ -438,7 +442,10 @@ class Position:
         if self.state is not None and (body.state_hash is UNSET or body.state_hash != self.state_hash()):
             stored = "" if body.state_hash is UNSET else body.state_hash.hex()
             self._find("fingerprint", "the final state is another", stored, self.state_hash().hex())
-        if self.check_dice and self.create is not None:
+        if body.tail is UNSET:
+            if (body.status, self.reason) != (VOID, "key-lost"):
+                self._find("seed", "closed without the end of the dice chain")
+        elif self.check_dice and self.create is not None:
             chain = seeds.Chain(self.game_id, seeds.SERVER, body.tail, self.create.chain_len)
             if chain.commitment != self.create.commit:
                 self._find("seed", "the tail does not lead to the commitment", chain.commitment.hex())
@@ -493,6 +500,21 @@ class Position:
         if self.outcome is not None:
             self.status = FINISHED
 
+
+def _wrong(event: Event, body: Any) -> str | None:
+    """What is wrong with an event of the right shape: who acted, or a signature without signed bytes or the reverse."""
+    if (event.seat is None) != (event.kind in _BY_THE_SERVER):
+        return f"a {event.kind} event of seat {event.seat}"
+    asked = getattr(body, "a", UNSET)
+    if isinstance(asked, bytes) != (getattr(body, "g", UNSET) is not UNSET):
+        return f"a {event.kind} event with a signature or signed bytes, not both"
+    if event.kind == "resign" and isinstance(asked, tuple) and asked != ("resign", {}):
+        return f"a resign event that asks for {asked[0]}"
+    return None
+
+
+_BY_THE_SERVER = ("create", "lock", "seeded", "custody", "close")
+"""Kinds without a seat; in a timeout the seat is the absent one."""
 
 _FIELDS = tuple(each.name for each in fields(Position))
 

@@ -82,6 +82,37 @@ def grant(player: str, role: str, data: Path | None) -> None:
 
 
 @main.command()
+@click.argument("reason", type=click.Choice(["restored", "key-lost"]))
+@click.argument("games", nargs=-1)
+@_database
+def void(reason: str, games: tuple[str, ...], data: Path | None) -> None:
+    """Close GAMES, by default all, that must not go on.
+
+    After a backup of the log was restored: `restored`, their dice to come are known. After a master key was lost:
+    `key-lost`, nobody can make their dice. Games that are over, or whose key is there, are left alone.
+    """
+    from service import commands
+    from service.drafts import WrongStatus
+    from service.positions import NotFound
+
+    closed = 0
+    with _Opened(data) as deps:
+        deps.index.catch_up()
+        ids = [_game_id(game) for game in games] or [bytes.fromhex(row.game_id) for row in deps.index.open_games()]
+        for game_id in ids:
+            try:
+                commands.void(deps, game_id, reason)
+            except (WrongStatus, commands.KeyKnown, commands.MasterMissing, commands.Unsound, NotFound) as error:
+                if games or isinstance(error, (commands.MasterMissing, commands.Unsound)):
+                    click.echo(f"{game_id.hex()}  left alone: {error}", err=True)
+                continue
+            closed += 1
+            click.echo(f"{game_id.hex()}  void, {reason}")
+        deps.index.catch_up()
+    click.echo(f"{closed} games closed")
+
+
+@main.command()
 @_database
 def reindex(data: Path | None) -> None:
     """Build the lists of games anew from the log."""

@@ -21,7 +21,7 @@ from events.bodies import BotName, Create
 from events.event import Event
 from events.log import AlreadyDone, Conflict, Unavailable, idempotency_key
 from replay.fingerprint import rules_hash
-from replay.position import ABANDONED, EXACT, OPEN, PLAYING, NotYourTurn, Position
+from replay.position import ABANDONED, EXACT, OPEN, PLAYING, VOID, NotYourTurn, Position
 from service.access import NotYourSeat
 from service.drafts import FORK_LIMIT, Draft, WrongStatus
 from service.positions import Game, NotFound
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from service.bootstrap import Deps
 
 BUILD: Final = "annals 0.1.0"
+RESTORED: Final = "restored"
+KEY_LOST: Final = "key-lost"
 _TRIES: Final = 16
 
 
@@ -55,6 +57,10 @@ class Unsound(Exception):
 
 class MasterMissing(Exception):
     """The master key of the game's dice is not in the keyring."""
+
+
+class KeyKnown(Exception):
+    """The master key of the game's dice is in the keyring: it is not lost."""
 
 
 class SeatTaken(Exception):
@@ -122,21 +128,28 @@ class Accepted:
 # -- the path --------------------------------------------------------------------------------------------------------
 
 
-def submit(deps: "Deps", game_id: bytes, seat: int, action: Action, expected: int, key: str | None) -> Accepted:
-    """Carry out a seat's action on the version it expects.
+def submit(
+    deps: "Deps",
+    game_id: bytes,
+    seat: int,
+    action: Action,
+    expected: int,
+    key: str | None,
+    player: bytes | None = None,
+) -> Accepted:
+    """Carry out a seat's action on the version it expects. ``player``: who must hold the seat, None for whoever does.
 
     A key that was used before gives the same answer again, before anything else is asked.
 
-    :raises NotFound, Stale, WrongStatus, NotYourTurn, Illegal, KeyReused, Unsound, MasterMissing, Unavailable:
-        then nothing was written (`events.log.OutcomeUnknown`: perhaps it was).
+    :raises NotFound, NotYourSeat, Stale, WrongStatus, NotYourTurn, Illegal, KeyReused, Unsound, MasterMissing,
+        Unavailable: then nothing was written (`events.log.OutcomeUnknown`: perhaps it was).
     """
     mark = None if key is None else idempotency_key(key)
 
     def decide(game: Game) -> Draft:
+        _still_holds(game, seat, player)
         if game.version != expected:
             raise Stale(game, expected)
-        if game.position.seats[seat - 1].bot is not None:  # it was handed over since the caller was let in
-            raise NotYourSeat(seat)
         draft = drafted(deps, game)
         draft.act(seat, action, mark)
         return draft
@@ -155,6 +168,29 @@ def submit(deps: "Deps", game_id: bytes, seat: int, action: Action, expected: in
         except Conflict:
             continue
     raise Unavailable("too many others write to this game")
+
+
+def answered_before(
+    deps: "Deps", game_id: bytes, player: bytes, seat: int | None, action: Action, key: str
+) -> Accepted | None:
+    """The answer that an act with this key got at one of the player's seats (at ``seat``, if it was named).
+
+    Which of several seats was meant is not known any more once the turn has passed, nor whether a bot plays it now.
+
+    :raises KeyReused: it was for another action.
+    """
+    held = [number for number in deps.positions.load(game_id).position.seats_of(player) if seat in (None, number)]
+    for number in held:
+        if (seq := deps.log.answered(game_id, number, idempotency_key(key))) is not None:
+            return _answered(deps, game_id, seq, action)
+    return None
+
+
+def _still_holds(game: Game, seat: int, player: bytes | None) -> None:
+    """Since the caller was let in the seat may have been left, taken by another, or handed over to a bot."""
+    place = game.position.seats[seat - 1]
+    if place.bot is not None or (player is not None and place.player != player):
+        raise NotYourSeat(seat)
 
 
 def change(deps: "Deps", game_id: bytes, decide: Callable[[Game], Draft]) -> tuple[Draft, Game]:
@@ -178,14 +214,17 @@ def drafted(deps: "Deps", game: Game) -> Draft:
     """A draft on a game whose record is sound.
 
     :raises Unsound: it is not.
-    :raises MasterMissing: its dice cannot be derived here.
+    :raises MasterMissing: its dice cannot be derived here: the key is missing, or another has its name.
     """
     if game.position.grade != EXACT:
         raise Unsound(game)
     if game.chain is None:
-        create = game.position.create
+        create, dice = game.position.create, game.position.dice
         assert create is not None
-        game.chain = dice_chain(deps, game.id, create.key_id, create.chain_len)
+        chain = dice_chain(deps, game.id, create.key_id, create.chain_len)
+        if chain.link(dice.revealed) != dice.link:  # not what the game committed to: its dice would be refuted
+            raise MasterMissing(create.key_id)
+        game.chain = chain
     return Draft(game.position, deps.clock(), game.chain)
 
 
@@ -275,6 +314,8 @@ def fork(
     if not origin.closed or origin.status not in ("finished", ABANDONED) or origin.create is None:
         raise CannotFork("not-finished")
     position = deps.positions.at(source.id, version)
+    if position.grade != EXACT:
+        raise Unsound(source)
     if position.rules is None or position.state is None or version == 0:
         raise CannotFork("before-start")
     if position.outcome is not None or position.status != PLAYING:
@@ -348,7 +389,7 @@ def _created_before(deps: "Deps", game_id: bytes, draft: Draft) -> Game:
     :raises KeyReused: that one asked for another table.
     """
     events = deps.log.read(game_id, 0, 2).events
-    stored = [event for event in events if event.kind in ("create", "join") and event.t_ms == events[0].t_ms]
+    stored = [event for event in events if event.kind == "create" or _seats_creator(deps, events[0], event)]
     if [_asked(event) for event in stored] != [_asked(event) for event in draft.events]:
         raise KeyReused
     position = Position(game_id)
@@ -357,8 +398,16 @@ def _created_before(deps: "Deps", game_id: bytes, draft: Draft) -> Game:
     return Game(position, [event.t_ms for event in stored])
 
 
+def _seats_creator(deps: "Deps", create: Event, event: Event) -> bool:
+    """Is it the join of the append that opened the table, and not one of the same millisecond?"""
+    creator = deps.creators.get(create.game_id)
+    return event.kind == "join" and event.t_ms == create.t_ms and event.body.get("player") == creator
+
+
 def _asked(event: Event) -> tuple[str, int | None, bytes]:
-    return event.kind, event.seat, codec.encode(event.body)
+    """What was asked for, whichever build answers: a retry may come after an upgrade."""
+    body = {name: value for name, value in event.body.items() if name not in ("build", "rules_hash")}
+    return event.kind, event.seat, codec.encode(body)
 
 
 def join(
@@ -416,13 +465,14 @@ def start(deps: "Deps", game_id: bytes) -> Game:
     return change(deps, game_id, decide)[1]
 
 
-def resign(deps: "Deps", game_id: bytes, seat: int) -> tuple[Draft, Game]:
-    """A seat leaves a running game for good.
+def resign(deps: "Deps", game_id: bytes, seat: int, player: bytes | None = None) -> tuple[Draft, Game]:
+    """A seat leaves a running game for good. ``player``: who must hold the seat, None for whoever does.
 
-    :raises NotFound, WrongStatus, Illegal: then nothing was written.
+    :raises NotFound, NotYourSeat, WrongStatus, Illegal: then nothing was written.
     """
 
     def decide(game: Game) -> Draft:
+        _still_holds(game, seat, player)
         draft = drafted(deps, game)
         draft.resign(seat)
         return draft
@@ -457,6 +507,31 @@ def time_out(deps: "Deps", game_id: bytes, seat: int | None = None) -> tuple[Dra
         return draft
 
     return change(deps, game_id, decide)
+
+
+def void(deps: "Deps", game_id: bytes, reason: str) -> Game:
+    """Close a game that must not go on: ``restored``, its dice to come are known; ``key-lost``, nobody can make them.
+
+    :raises NotFound, WrongStatus, Unsound, MasterMissing: then nothing was written.
+    :raises KeyKnown: its key is not lost.
+    """
+
+    def decide(game: Game) -> Draft:
+        position = game.position
+        if position.closed:
+            raise WrongStatus(position.status, PLAYING)
+        if reason == KEY_LOST and position.create is not None:
+            if position.create.key_id in deps.keyring.masters:
+                raise KeyKnown(position.create.key_id)
+            if position.grade != EXACT:
+                raise Unsound(game)
+            draft = Draft(position, deps.clock(), None)
+        else:
+            draft = drafted(deps, game)
+        draft.close(VOID, reason)
+        return draft
+
+    return change(deps, game_id, decide)[1]
 
 
 def waiting_ms(position: Position, now_ms: int) -> int | None:
@@ -554,6 +629,9 @@ def _forked_state(deps: "Deps", position: Position) -> dict[str, Any] | None:
     assert position.create is not None
     if position.create.forked_from is UNSET:
         return None
-    source, version, _, _ = position.create.forked_from
-    state: dict[str, Any] = msgspec.to_builtins(deps.positions.at(source, version).state)
+    source, version, _, state_hash = position.create.forked_from
+    origin = deps.positions.at(source, version)
+    if origin.state is None or origin.state_hash() != state_hash:  # it was sound when the table was opened
+        raise Unsound(deps.positions.load(source))
+    state: dict[str, Any] = msgspec.to_builtins(origin.state)
     return state

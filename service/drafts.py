@@ -45,14 +45,15 @@ class WrongStatus(Exception):
 
 
 class Draft:
-    """The next events of one game, made at ``now_ms``; ``chain`` is the server's own for this game."""
+    """The next events of one game, made at ``now_ms``; ``chain`` is the server's own for this game, None where its key
+    was lost: then the game can only be closed."""
 
-    def __init__(self, position: Position, now_ms: int, chain: seeds.Chain) -> None:
+    def __init__(self, position: Position, now_ms: int, chain: seeds.Chain | None) -> None:
         self.expected, self.expected_head = position.version, position.head
         self.position = position.copy()
         self.events: list[Event] = []
         self.happenings: list[Happening] = []
-        self._now_ms, self._chain = max(now_ms, position.t_ms), chain
+        self._now_ms, self._known_chain = max(now_ms, position.t_ms), chain
 
     # -- before the start ------------------------------------------------------------------------------------------
 
@@ -141,10 +142,10 @@ class Draft:
         self._fold(self._seal("custody", None, Handover(seat=seat, by=by)))
 
     def close(self, status: str, reason: str | None = None) -> None:
-        """The last event: the server's tail becomes public."""
+        """The last event: the server's tail becomes public, where it is known."""
         position = self.position
         state_hash = UNSET if position.state is None else position.state_hash()
-        tail = self._chain.link(self._chain.length)
+        tail = UNSET if self._known_chain is None else self._chain.link(self._chain.length)
         self._fold(
             self._seal(
                 "close",
@@ -154,6 +155,11 @@ class Draft:
         )
 
     # -- how -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _chain(self) -> seeds.Chain:
+        assert self._known_chain is not None, "without its key a game can only be closed"
+        return self._known_chain
 
     def _require(self, status: str) -> None:
         if self.position.closed or self.position.status != status:

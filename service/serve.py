@@ -10,6 +10,8 @@ because a database in memory cannot be shared with a fork.
 """
 
 import os
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -338,10 +340,18 @@ Annals is ready. Its games are {kept}.
           curl {address}/v1/library
           curl -X POST {address}/v1/players -H 'Content-Type: application/json' -d '{{"name": "Ada"}}'
 
-  play    annals play --server {address} --new donjon --name Ada --bots
+  play    {_command()} play --server {address} --new donjon --name Ada --bots
 
 Ctrl-C stops all of it."""
     )
+
+
+def _command() -> str:
+    """How a person calls this command: as it was called, where its name alone does not find it."""
+    called = Path(sys.argv[0])
+    if called.name != "annals" or shutil.which("annals") == str(called.resolve()):
+        return "annals"
+    return shlex.quote(str(called))
 
 
 def _shown(config: Config) -> str:

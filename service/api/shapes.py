@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from events.bodies import WATCHING
+
 Id = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="16 random bytes in hex.")]
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="SHA-256 in hex.")]
 Short = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", description="8 bytes in hex.")]
@@ -17,7 +19,7 @@ Visibility = Literal["public", "unlisted", "private"]
 Watching = Annotated[
     str,
     Meta(
-        pattern="^(open|none|delayed:[1-9][0-9]{0,4})$",
+        pattern=WATCHING,
         description="What those see who do not sit at the table, while it is played: all, nothing, or all with a delay "
         "in seconds.",
     ),

@@ -176,6 +176,48 @@ def test_a_forged_tail_does_not_lead_to_the_commitment(table: Any, forge: Any) -
     assert failing(examine(forge(events, changed(len(events), tail=bytes(32))))) == [("V10", len(events))]
 
 
+def test_only_a_lost_key_excuses_a_close_without_the_end_of_the_chain(table: Any, forge: Any) -> None:
+    def without_tail(status: str, reason: str) -> Any:
+        def change(event: Event, fields: dict[str, Any]) -> dict[str, Any]:
+            if event.kind == "close":
+                rest = {key: value for key, value in event.body.items() if key != "tail"}
+                fields["body"] = {**rest, "status": status, "reason": reason}
+            return fields
+
+        return change
+
+    events = closed(table)
+    lost = examine(forge(events, without_tail("void", "key-lost")))
+    assert (lost.verdict, of(lost, "V10").result) == (VERIFIED_WITH_LIMITS, NOT_CHECKED)
+    for status, reason in (("abandoned", "key-lost"), ("void", "restored")):
+        assert failing(examine(forge(events, without_tail(status, reason)))) == [("V10", len(events))]
+
+
+def test_an_event_has_the_actor_of_its_kind_and_a_signature_only_with_signed_bytes(table: Any, forge: Any) -> None:
+    events = closed(table)
+    act = first(events, "move")
+
+    def sat(seat: int | None, at: int) -> Any:
+        return lambda event, fields: {**fields, "seat": seat} if event.seq == at else fields
+
+    assert ("V2", 1) in failing(examine(forge(events, sat(1, 1))))
+    assert ("V2", len(events)) in failing(examine(forge(events, sat(2, len(events)))))
+    assert ("V2", act.seq) in failing(examine(forge(events, sat(None, act.seq))))
+    assert failing(examine(forge(events, changed(act.seq, g=bytes(64))))) == [("V2", act.seq)]
+    assert failing(examine(forge(events, changed(act.seq, a=b"\x90")))) == [("V2", act.seq)]
+    assert failing(examine(forge(events, changed(1, watching="delayed:soon"))))[0] == ("V2", 1)
+
+
+def test_a_resign_event_asks_for_nothing_else(table: Any, forge: Any) -> None:
+    played = table("resigned").open(3).wander(20)
+    draft = played.draft()
+    draft.resign(played.position.to_act[0] % 3 + 1)
+    played.keep(draft)
+    at = next(event.seq for event in played.events if event.kind == "resign")
+    assert failing(examine(played.events)) == []
+    assert failing(examine(forge(played.events, changed(at, a=["end-turn", {}])))) == [("V2", at)]
+
+
 def test_a_forged_fingerprint_or_final_state_is_not_what_the_fold_gives(table: Any, forge: Any) -> None:
     events = closed(table)
     act = first(events, "end-turn")
@@ -281,6 +323,23 @@ def test_a_game_of_unknown_rules_is_undetermined_and_its_chain_and_dice_are_stil
     assert (verdict.verdict, verdict.code, verdict.event) == (UNDETERMINED, "V12", 1)
     assert of(verdict, "V12").result == NOT_CHECKED
     assert [of(verdict, check).result for check in ("V2", "V3", "V9", "V10")] == [PASS] * 4
+
+
+def test_rules_of_the_same_name_and_another_hash_are_unknown_rules(table: Any, forge: Any) -> None:
+    verdict = examine(forge(closed(table), changed(1, rules_hash=bytes(32))))
+    assert (verdict.verdict, verdict.code, verdict.event) == (UNDETERMINED, "V12", 1)
+    assert [of(verdict, check).result for check in ("V2", "V3", "V9", "V10")] == [PASS] * 4
+
+
+def test_the_first_draws_are_recomputed_under_unknown_rules_too(table: Any, forge: Any) -> None:
+    played = table("dealt").open(3, heroes=(None, None, None)).wander(20)
+    seeded = next(event for event in played.events if event.kind == "seeded")
+    j, link, draws = seeded.body["x"]
+    purpose, total, v, name = draws[0]
+    other = [[purpose, total, (v + 1) % total, name], *draws[1:]]
+    events = forge(played.events, changed(seeded.seq, x=[j, link, other]))
+    verdict = examine(forge(events, changed(1, rules_hash=bytes(32))))
+    assert failing(verdict) == [("V9", seeded.seq)]
 
 
 def test_an_unknown_kind_leaves_the_refold_undetermined_from_there(table: Any) -> None:

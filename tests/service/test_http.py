@@ -7,6 +7,7 @@ import pytest
 import redis
 
 from events.log import Archived, OutcomeUnknown, Unavailable
+from service.drafts import WrongStatus
 
 
 def test_an_address_that_is_not_there_is_a_problem(house: Any, refusal: Any) -> None:
@@ -409,6 +410,35 @@ def test_without_the_key_of_its_dice_a_game_is_read_but_not_played(house: Any, t
     player = type(table.creator)(create_app(poor).test_client(), table.creator.token)
     assert player.get(f"{table.path}/state").status_code == 200
     assert table.problem(table.act({"type": "end-turn"}, table.version, player)) == "503 key-missing"
+
+
+def test_a_game_whose_key_was_lost_is_closed_void_and_every_other_is_left_alone(house: Any, table: Any) -> None:
+    from service import commands
+
+    game_id = bytes.fromhex(table.id)
+    with pytest.raises(commands.KeyKnown):
+        commands.void(house.deps, game_id, "key-lost")
+    poor = house.bootstrap()
+    poor.keyring = type(poor.keyring).parse(f"other={'22' * 32}")
+    commands.void(poor, game_id, "key-lost")
+    shown = house.nobody.get(table.path).json
+    assert (shown["status"], shown["to_act"]) == ("void", [])
+    facts = house.nobody.get(f"{table.path}/events").json["events"][-1]["facts"]
+    assert (facts["reason"], "tail" in facts) == ("key-lost", False)
+    checks = {check["id"]: check["result"] for check in house.nobody.get(f"{table.path}/audit").json["checks"]}
+    assert (checks["V10"], checks["V12"]) == ("NOT CHECKED", "PASS")
+    with pytest.raises(WrongStatus):
+        commands.void(poor, game_id, "key-lost")
+
+
+def test_a_game_that_a_restored_backup_set_back_is_closed_void(house: Any, table: Any) -> None:
+    from service import commands
+
+    commands.void(house.deps, bytes.fromhex(table.id), "restored")
+    assert house.nobody.get(table.path).json["status"] == "void"
+    assert table.problem(table.creator.post(f"{table.path}/seats/1/resign")) == "409 wrong-status"
+    checks = {check["id"]: check["result"] for check in house.nobody.get(f"{table.path}/audit").json["checks"]}
+    assert (checks["V10"], checks["V12"]) == ("PASS", "PASS")
 
 
 def test_a_key_that_was_retired_still_finds_the_tables_it_opened(house: Any) -> None:

@@ -568,6 +568,13 @@ def test_commands_work_beside_the_service(shown: Service) -> None:
     validated = annals(shown, "validate", "--quiet")
     assert validated.returncode == 0, validated.stdout + validated.stderr
     assert "EXACT" in validated.stdout
+    kept = annals(shown, "void", "key-lost")
+    assert (kept.returncode, kept.stdout) == (0, "0 games closed\n"), kept.stderr
+    bearer = {"Authorization": f"Bearer {player['token']}"}
+    table = httpx.post(f"{shown.url}/v1/games", json={"ruleset": "donjon@1", "seats": 2}, headers=bearer).json()
+    void = annals(shown, "void", "restored", table["game_id"])
+    assert void.stdout == f"{table['game_id']}  void, restored\n1 games closed\n", void.stderr
+    assert httpx.get(shown.url + table["links"]["self"]).json()["status"] == "void"
     assert httpx.get(f"{shown.url}/readyz").status_code == 200, "the database is still there"
 
 
