@@ -1,9 +1,6 @@
 # Annals. Needs Python 3.11-3.14 and make; everything else comes into .venv from hashed requirement files.
 PYTHON ?= python3
-PORT ?= 8000
-DATA ?= .annals
 TESTS ?= tests
-ARGS ?=
 
 venv := .venv/bin
 pip := $(venv)/python -m pip --disable-pip-version-check --no-input --quiet
@@ -24,8 +21,8 @@ endef
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: .venv/.run ## start the service and its database on http://127.0.0.1:8000 (PORT=, DATA=: the directory it keeps)
-	@exec $(venv)/annals serve --port '$(PORT)' --data '$(DATA)'
+run: .venv/.run ## start the service and its database on http://127.0.0.1:8000 (PORT=, DATA=directory to keep games in)
+	@exec $(venv)/annals serve $(if $(PORT),--port '$(PORT)') $(if $(DATA),--data '$(DATA)')
 
 test: check ## check, then run every test (TESTS=, ARGS= for pytest)
 	@sh requirements/system.sh

@@ -20,7 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
             source, target = ROOT / line[1:], context / line[1:]
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.mo"))
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, target)
     out = tmp_path_factory.mktemp("wheel")
@@ -41,7 +41,7 @@ def test_every_file_of_the_rooms_is_in_the_wheel(wheel: zipfile.ZipFile) -> None
     packed = set(wheel.namelist())
     for room in ROOMS:
         for path in (ROOT / room).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".mo":
+            if path.is_file() and "__pycache__" not in path.parts:
                 assert str(path.relative_to(ROOT)) in packed
 
 
