@@ -7,10 +7,12 @@ from bench import figures, folding, over_http
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--requests", type=int, default=45, help="requests of each client in a round")
-    parser.add_argument("--games", type=int, default=10, help="games to fold")
+    parser.add_argument("--requests", type=int, default=70, help="requests of each of many clients in a round")
+    parser.add_argument("--games", type=int, default=15, help="games to fold")
     asked = parser.parse_args()
-    print(figures.write([*over_http.measure(asked.requests), *folding.measure(asked.games)]))
+    taken, profiles = over_http.measure(asked.requests)
+    more, beside = folding.measure(asked.games)
+    print(figures.write([*taken, *more], [*profiles, *beside]))
 
 
 if __name__ == "__main__":

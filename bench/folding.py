@@ -1,135 +1,139 @@
-"""Folding: the rules alone, a whole game from its stored bytes, and its audit, in one process."""
+"""Folding and storing: the rules alone, a whole game from its stored bytes, its audit, and how large it all is."""
 
-import hashlib
-import random
-import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import redis
 
-from bench.figures import Figure, say
+from bench import figures, profiling
+from bench.figures import Figure, Profile, beside, say
+from bench.games import RULES, finished
 from engine.chance import Recorded
-from engine.registry import BOTS, RULESETS
-from events import codec, seeds
-from events.bodies import Act, Create, read_body
+from engine.protocol import Action
+from events.bodies import Act, read_body
+from events.embedded import Embedded
 from events.event import Event
-from replay.audit import audit
-from replay.fingerprint import rules_hash
+from events.redis_client import connect
+from events.redis_log import Keys, RedisLog
+from replay.audit import FAIL, audit
 from replay.position import Position
-from service.drafts import Draft
+from service.api.present import event_fields
 
-ROUNDS = 5
-
-
-def bot_game(seed: int, seats: int = 4) -> list[Event]:
-    """A finished game of delvers, from a seed."""
-    source = random.Random(seed)
-    game_id, rules = source.randbytes(16), RULESETS["donjon@1"]
-    chain = seeds.Chain(game_id, seeds.SERVER, seeds.server_tail(hashlib.sha256(game_id).digest(), game_id))
-    draft = Draft(Position(game_id), 1_800_000_000_000, chain)
-    draft.create(
-        Create(
-            rules=rules.id,
-            rules_hash=rules_hash(rules),
-            seats=seats,
-            options=msgspec.to_builtins(rules.options()),
-            visibility="public",
-            watching="open",
-            commit=chain.commitment,
-            chain_len=chain.length,
-            key_id="bench",
-            build="bench",
-        )
-    )
-    for seat in range(1, seats + 1):
-        draft.join(seat, source.randbytes(16), {})
-    draft.start()
-    events, position = list(draft.events), draft.position
-    bot = BOTS["donjon"]["delver"]
-    while not position.closed:
-        seat = position.to_act[0]
-        draft = Draft(position, position.t_ms + 1000, chain)
-        draft.act(seat, bot.choose(rules, position.state, seat, 2, source.randrange))
-        events += draft.events
-        position = draft.position
-    return events
+Acts = list[tuple[int, Action, list[Any]]]
+"""(seat, action, recorded draws) of each act of a game."""
 
 
-def measure(scale: int) -> list[Figure]:
-    """Figures of folding over ``scale`` games."""
+def measure(scale: int) -> tuple[list[Figure], list[Profile]]:
+    """Figures of folding and storing ``scale`` games, and where the time goes."""
     say("folding: games are played")
-    games = [bot_game(seed) for seed in range(scale)]
+    games = [finished(seed, RULES.seats[seed % len(RULES.seats)]) for seed in range(scale)]
     stored = [[event.data for event in game] for game in games]
-    count = sum(map(len, games))
-    applied = _acts(games)
-    rates: dict[str, list[float]] = {"apply": [], "refold": [], "audit": [], "decode": []}
-    for number in range(ROUNDS):
-        say(f"folding: round {number + 1} of {ROUNDS}")
-        rates["apply"].append(sum(len(acts) for _, acts in applied) / _timed(lambda: _apply(applied)))
-        rates["refold"].append(count / _timed(lambda: _each(_refold, stored)))
-        rates["audit"].append(count / _timed(lambda: _each(_audit, games)))
-        rates["decode"].append(count / _timed(lambda: [codec.decode(data) for game in stored for data in game]))
-    rate = {kind: statistics.median(of) for kind, of in rates.items()}
-    size = statistics.mean(len(data) for game in stored for data in game)
-    return [
-        Figure("folds: the rules alone, with recorded draws", rate["apply"], "/s", target=100_000),
-        Figure("refold from stored bytes, every fingerprint checked", rate["refold"], "/s", target=100_000),
-        Figure("the same", rate["refold"], "/s", rate["decode"], "strict decoding of the same bytes alone"),
-        Figure("audit: chain, legality, fingerprints, every die", rate["audit"], "/s", target=25_000),
-        Figure("canonical bytes an event", size, "B"),
-    ]
+    count, acts = sum(map(len, games)), [_acts(game) for game in games]
+    applied = sum(len(each) for _, each in acts)
+    kinds: dict[str, Callable[[], float]] = {
+        "fold": lambda: applied / _timed(apply, acts),
+        "read": lambda: count / _timed(read, stored),
+        "refold": lambda: count / _timed(refold, stored),
+        "audit": lambda: count / _timed(_audit, stored),
+    }
+    rates: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for number in range(figures.ROUNDS):
+        say(f"folding: round {number + 1} of {figures.ROUNDS}")
+        for kind, run in kinds.items():
+            rates[kind].append(run())
+    reading = "reading the same bytes: strict decoding, hash"
+    taken = [
+        beside("folds: the rules alone, with recorded draws", "/s", rates["fold"], rates["read"], reading),
+        beside(
+            "refold from stored bytes, every fingerprint", "/s", rates["refold"], rates["read"], reading,
+            100_000, absolute=True,
+        ),
+        beside(
+            "audit: chain, legality, fingerprints, every die", "/s", rates["audit"], rates["refold"], "refold alone",
+            25_000, absolute=True,
+        ),
+        *_sizes(games),
+    ]  # fmt: skip
+    return taken, [profiling.refolds(refold, stored)]
 
 
-def _acts(games: Sequence[Sequence[Event]]) -> list[tuple[Any, list[tuple[int, Any, list[Any]]]]]:
-    """(state at the start, its acts with their draws) of each game."""
-    out = []
-    for game in games:
-        position = Position(game[0].game_id)
-        acts: list[tuple[int, Any, list[Any]]] = []
-        opening = None
-        for event in game:
-            position.advance(event)
-            if event.kind == "seeded":
-                assert position.rules is not None
-                opening = position.rules.copy(position.state)
-            if event.kind == "act":
-                body = read_body("act", event.body)
-                assert isinstance(body, Act)
-                assert position.rules is not None
-                draws = [] if body.x is msgspec.UNSET else body.x[2]
-                acts.append((event.seat or 0, position.rules.parse(*body.a), draws))
-        out.append((opening, acts))
-    return out
+def apply(opening: Any, acts: Acts) -> None:
+    """The acts of a game by the rules alone."""
+    state = RULES.copy(opening)
+    for seat, action, draws in acts:
+        RULES.apply(state, seat, action, Recorded(draws))
 
 
-def _apply(applied: Sequence[tuple[Any, list[tuple[int, Any, list[Any]]]]]) -> None:
-    rules = RULESETS["donjon@1"]
-    for opening, acts in applied:
-        state = rules.copy(opening)
-        for seat, action, draws in acts:
-            rules.apply(state, seat, action, Recorded(draws))
+def read(stored: Sequence[bytes]) -> None:
+    """The events of a game from its bytes."""
+    for data in stored:
+        Event.read(data)
 
 
-def _refold(game: Sequence[bytes]) -> None:
-    position = Position(Event.read(game[0]).game_id)
-    for data in game:
+def refold(stored: Sequence[bytes]) -> None:
+    """A game from its bytes, strictly."""
+    position = Position(Event.read(stored[0]).game_id)
+    for data in stored:
         position.advance(Event.read(data))
 
 
-def _audit(game: Sequence[Event]) -> None:
-    events = [Event.read(event.data) for event in game]
+def _audit(stored: Sequence[bytes]) -> None:
+    events = [Event.read(data) for data in stored]
     verdict = audit(events[0].game_id, events)
-    assert all(check.result != "FAIL" for check in verdict.checks), verdict
+    assert all(check.result != FAIL for check in verdict.checks), verdict
 
 
-def _each(work: Callable[[Any], None], games: Sequence[Any]) -> None:
-    for game in games:
-        work(game)
+def _acts(game: Sequence[Event]) -> tuple[Any, Acts]:
+    """(state at the start, its acts) of a game."""
+    position = Position(game[0].game_id)
+    acts: Acts = []
+    opening: Any = None
+    for event in game:
+        position.advance(event)
+        if event.kind == "seeded":
+            opening = RULES.copy(position.state)
+        if event.kind == "act":
+            body = read_body("act", event.body)
+            assert isinstance(body, Act)
+            assert not isinstance(body.a, bytes)
+            acts.append((event.seat or 0, RULES.parse(*body.a), [] if body.x is msgspec.UNSET else body.x[2]))
+    return opening, acts
 
 
-def _timed(work: Callable[[], object]) -> float:
+def _sizes(games: Sequence[Sequence[Event]]) -> list[Figure]:
+    """Bytes an event over whole games: canonical, as JSON, and in the memory of the database."""
+    count = sum(map(len, games))
+    canonical = sum(len(event.data) for game in games for event in game) / count
+    shown = sum(len(msgspec.json.encode(event_fields(event, ""))) for game in games for event in game) / count
+    with tempfile.TemporaryDirectory(prefix="annals-bench-") as folder, Embedded(Path(folder), "no") as database:
+        client = connect(database.url)
+        log = RedisLog(client)
+        for game in games:
+            for event in game:  # one by one, as they were made: each append is a line of the feed
+                log.append([event])
+        used = sum(_memory(client, game[0].game_id) for game in games) / count
+        feeds = sum(client.memory_usage(f"{{s{shard:x}}}:feed", samples=0) or 0 for shard in range(16)) / count
+    return [
+        beside(
+            "memory of the database an event: stream, meta, keys", "B", [used], [canonical], "its canonical bytes",
+            260, at_most=True, absolute=True,
+        ),
+        Figure("memory of a feed's lines an event, before they are trimmed", feeds, "B"),
+        beside("canonical bytes an event", "B", [canonical], [shown], "its JSON, without words", None, True),
+    ]  # fmt: skip
+
+
+def _memory(client: redis.Redis, game_id: bytes) -> int:
+    keys = Keys.of(game_id)
+    return sum(client.memory_usage(key, samples=0) or 0 for key in (keys.stream, keys.meta, keys.idem))
+
+
+def _timed(work: Callable[..., None], games: Sequence[Any]) -> float:
     begun = time.perf_counter()
-    work()
+    for game in games:
+        work(*game) if isinstance(game, tuple) else work(game)
     return time.perf_counter() - begun

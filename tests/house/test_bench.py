@@ -16,12 +16,18 @@ def test_the_bench_takes_every_figure_and_writes_table_and_results(
     monkeypatch.setattr(figures, "PAGE", page)
     monkeypatch.setattr(figures, "RESULTS", results)
     monkeypatch.setattr(over_http, "CLIENTS", 2)
-    monkeypatch.setattr(over_http, "ROUNDS", 1)
-    taken = [*over_http.measure(3), *folding.measure(1)]
-    table = figures.write(taken)
-    assert all(figure.ours > 0 for figure in taken)
-    assert {"name", "ours", "other", "ratio", "target"} <= json.loads(results.read_text())["figures"][0].keys()
-    assert table in page.read_text()
+    monkeypatch.setattr(figures, "ROUNDS", 1)
+    taken, profiles = over_http.measure(3)
+    more, beside = folding.measure(1)
+    shown = figures.write([*taken, *more], [*profiles, *beside])
+    assert all(figure.ours > 0 for figure in more)
+    assert all(figure.ours > 0 for figure in taken if "processor time" not in figure.name)  # of too few ticks
+    written = json.loads(results.read_text())
+    assert {"command", "cores", "python", "packages", "figures", "profiles"} <= written.keys()
+    for row in written["figures"]:
+        assert {"name", "ours", "other", "ratio", "target", "unit", "met"} <= row.keys()
+    assert all(sum(profile["stages"].values()) > 0 for profile in written["profiles"])
+    assert shown in page.read_text()
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
     assert "of last time" not in page.read_text()
@@ -32,4 +38,5 @@ def test_a_figure_is_held_to_its_target_by_its_ratio_where_it_has_one() -> None:
     assert not figures.Figure("f", 69, "/s", 100, "peer", 0.7).met
     assert figures.Figure("f", 150, "ms", 100, "peer", 2, at_most=True).met
     assert figures.Figure("f", 260, "B", target=260, at_most=True).met
+    assert figures.Figure("f", 260, "B", 100, "bytes", 260, at_most=True, absolute=True).met
     assert figures.Figure("f", 1, "B").met is None

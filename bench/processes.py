@@ -1,0 +1,33 @@
+"""What the kernel tells of processes, on Linux."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+PROC: Final = Path("/proc")
+
+
+def descendants(root: int, word: str) -> list[int]:
+    """The children of a process, and theirs, whose command has a word; none where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for folder in PROC.iterdir() if PROC.is_dir() else ():
+        if folder.name.isdigit() and (stat := _read(folder / "stat")):
+            children.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(folder.name))
+    found, left = list[int](), [root]
+    while left:
+        left += (below := children.get(left.pop(), []))
+        found += [pid for pid in below if word in _read(PROC / str(pid) / "cmdline")]
+    return found
+
+
+def seconds(pid: int) -> float:
+    """The processor time of a process so far."""
+    stat = _read(PROC / str(pid) / "stat").rpartition(")")[2].split()
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return ""
