@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -43,13 +46,13 @@ def log(request: pytest.FixtureRequest) -> Iterator[redis.Redis]:
     program, *arguments = LOG["command"]
     assert program == "redis-server"
     with tempfile.TemporaryDirectory() as folder:  # short: a unix socket's path has 108 bytes at most
-        socket = f"{folder}/redis.sock"
-        command = [request.param(), *arguments, "--port", "0", "--unixsocket", socket, "--dir", folder]
+        path = f"{folder}/redis.sock"
+        command = [request.param(), *arguments, "--port", "0", "--unixsocket", path, "--dir", folder]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout
             ready = any("ready to accept connections" in line.lower() for line in server.stdout)
             assert ready, f"{command} ended before it was ready"
-            client = redis.Redis(unix_socket_path=socket, decode_responses=True)
+            client = redis.Redis(unix_socket_path=path, decode_responses=True)
             try:
                 yield client
             finally:
@@ -98,3 +101,43 @@ def test_the_database_is_reached_by_the_service_alone_and_the_service_waits_for_
     assert "ports" not in LOG
     assert COMPOSE["networks"]["log"] == {"internal": True}
     assert SERVICE["depends_on"] == {"redis": {"condition": "service_healthy"}}
+
+
+def test_the_services_command_and_health_check_do_what_they_say_and_write_beside_the_keyring_only(
+    log: redis.Redis, tmp_path: Path
+) -> None:
+    """The container's command under its environment, but for the addresses: its own disk is read-only there."""
+    keys, disk = tmp_path / "keys", tmp_path / "disk"
+    for folder in (keys, disk):
+        folder.mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    image = (ROOT / "Dockerfile").read_text()
+    assert image.endswith('CMD ["annals", "serve", "--host", "0.0.0.0", "--port", "8000"]\n')
+    assert SERVICE["ports"] == ["127.0.0.1:8000:8000"]
+    environment = os.environ | {
+        "REDIS_URL": f"unix://{log.connection_pool.connection_kwargs['path']}",
+        "ANNALS_KEYS_FILE": SERVICE["environment"]["ANNALS_KEYS_FILE"].replace("/keys", str(keys)),
+    }
+    kind, python, *check = SERVICE["healthcheck"]["test"]
+    assert (kind, python) == ("CMD", "python")
+    check = [sys.executable, *(part.replace(":8000/", f":{port}/") for part in check)]
+    serve = [sys.executable, "-m", "service", "serve", "--host", "127.0.0.1", "--port", port]
+
+    with subprocess.Popen(serve, cwd=disk, env=environment, stdout=subprocess.PIPE, text=True) as service:
+        try:
+            deadline = time.monotonic() + 60
+            while service.poll() is None and time.monotonic() < deadline:
+                if subprocess.run(check, capture_output=True, timeout=10, check=False).returncode == 0:
+                    break
+                time.sleep(0.1)  # compose's own interval is 10 s
+            assert service.poll() is None
+            assert subprocess.run(check, capture_output=True, timeout=10, check=False).returncode == 0
+        finally:
+            service.send_signal(signal.SIGTERM)  # what `docker compose stop` sends
+            service.communicate(timeout=30)
+    assert service.returncode == 0
+    assert [path.name for path in keys.iterdir()] == ["keyring"]
+    assert list(disk.iterdir()) == []
+    assert subprocess.run(check, capture_output=True, timeout=10, check=False).returncode != 0
