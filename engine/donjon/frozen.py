@@ -3,6 +3,6 @@
 from typing import Final
 
 TRANSCRIPTS: Final[dict[str, bytes]] = {
-    "donjon@1": bytes.fromhex("c3f353e12e1d39d4770ec4c99c15a13a2e85a9eab75c512b0de6afcc20bbe31a"),
+    "donjon@1": bytes.fromhex("5e741573e381341b3a7fafb973f18698eeac7adf5218f7f36fa154061ecba4a7"),
 }
 """SHA-256 of the golden transcripts, part of the rules hash."""

@@ -243,9 +243,7 @@ class Donjon(Rules[State]):
 
     def view(self, state: State, viewer: int | None) -> dict[str, Any]:
         """Everything is public: the pile and the bag are counts, no order is decided before it is drawn."""
-        seen = {name: msgspec.to_builtins(part) for name in PUBLIC if (part := getattr(state, name)) is not UNSET}
-        seen["tiles"] = {at: {"exits": tile.exits, "kind": tile.kind} for at, tile in state.tiles.items()}
-        return seen
+        return {name: msgspec.to_builtins(part) for name in PUBLIC if (part := getattr(state, name)) is not UNSET}
 
     def cast(self, state: State) -> list[str]:
         return [hero.name for hero in state.heroes]

@@ -29,11 +29,8 @@ Phase = Literal[
 Ending = Literal["", "dragon", "exhaustion", "stalemate", "withdrawal"]
 
 
-class Tile(msgspec.Struct, frozen=True, array_like=True):
-    """A tile that lies on the table: its open sides, of ``nesw`` in this order, and its kind.
-
-    Packed as ``[exits, kind]``: up to 80 of them are hashed after every event.
-    """
+class Tile(msgspec.Struct, frozen=True):
+    """A tile that lies on the table: its open sides, of ``nesw`` in this order, and its kind."""
 
     exits: str
     kind: str

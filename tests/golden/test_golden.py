@@ -124,7 +124,7 @@ def test_rules_that_mean_something_else_tell_another_text():
     game = read((GOLDEN / DONJON_1.id / "six-seats.txt").read_text())
     ours = tell(DONJON_1, game)
     differs = next((line, theirs) for line, theirs in zip(ours, tell(other, game), strict=False) if line != theirs)
-    assert '"corridor"]' in differs[1]
+    assert ".kind corridor" in differs[1]
 
 
 def test_a_transcript_that_is_no_game_any_more_is_named_and_kept(tmp_path, monkeypatch):

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.registry import RULESETS
+from events import codec
 from events.event import Event, genesis
+from events.hashing import sha256, sized, tag
 from events.log import Damage
 from replay import file
 from replay.page import replay_page
@@ -43,6 +45,16 @@ def test_every_position_is_the_fold_of_its_events_in_whatever_order_they_are_ask
     for n in order:
         assert same(replay.at(n), truth[n])
     assert replay.grade.name == "EXACT"
+
+
+def test_whoever_holds_the_json_of_a_position_can_compute_its_fingerprint(game: Any) -> None:
+    events = game("recomputed").events
+    for event in events:
+        shown = folded(events, event.seq).view()
+        if shown is not None and "f" in event.body:
+            packed = codec.encode(json.loads(json.dumps(shown)), codec.STATE_LIMIT)
+            whole = sha256(tag("state") + sized(b"donjon@1") + packed)
+            assert whole[:8] == event.body["f"]
 
 
 def test_forward_to_the_end_and_back_to_the_beginning_shows_the_same_positions(game: Any) -> None:
