@@ -21,7 +21,8 @@ def test_both_dice_have_six_different_faces() -> None:
 
 
 def test_a_token_stands_for_a_face_of_the_party_die() -> None:
-    assert set(ACTS_AS) <= set(TREASURES) and set(ACTS_AS.values()) <= set(PARTY_FACES)
+    assert set(ACTS_AS) <= set(TREASURES)
+    assert set(ACTS_AS.values()) <= set(PARTY_FACES)
 
 
 @pytest.mark.parametrize(("scales", "value"), [(0, 0), (1, 1), (2, 4), (3, 5), (6, 12)])
