@@ -42,6 +42,10 @@ BLOCK_MS: Final = 1_000
 """Longest wait for something to do, in milliseconds: so long a stop may take."""
 _BATCH: Final = 64
 _LATER_MS: Final = 60_000
+_GATHER_S: Final = 0.02
+"""Pause after lines came, so that under load a round deals with many at once."""
+_LIST_S: Final = 0.25
+"""How often the lists are brought up to date at most; who asks for one brings it up to date himself."""
 _CLAIM_S: Final = 5.0
 _CLAIM_IDLE_MS: Final = 10_000
 _TRIM_S: Final = 60.0
@@ -62,6 +66,7 @@ class Clerk:
         self._name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._stopping = threading.Event()
         self._claimed = self._trimmed = time.monotonic()
+        self._listed, self._unlisted = 0.0, False
         self._ready = False
 
     def stop(self) -> None:
@@ -109,8 +114,12 @@ class Clerk:
         self._take(lines)
         for game_id in self._due():
             self._attend(game_id)
-        if lines:
+        self._unlisted = self._unlisted or bool(lines)
+        if self._unlisted and time.monotonic() - self._listed > _LIST_S:
             self._deps.index.catch_up()
+            self._listed, self._unlisted = time.monotonic(), False
+        if lines:
+            self._stopping.wait(_GATHER_S)
         if time.monotonic() - self._trimmed > _TRIM_S:
             self._trimmed = time.monotonic()
             self.trim()

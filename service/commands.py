@@ -189,7 +189,7 @@ def answered_before(
 def _still_holds(game: Game, seat: int, player: bytes | None) -> None:
     """Since the caller was let in the seat may have been left, taken by another, or handed over to a bot."""
     place = game.position.seats[seat - 1]
-    if place.bot is not None or (player is not None and place.player != player):
+    if player is not None and (place.bot is not None or place.player != player):
         raise NotYourSeat(seat)
 
 

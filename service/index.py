@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import msgspec
 import redis
+import structlog
 from msgspec import UNSET
 
-from events.log import SHARDS, EventLog
+from events.log import SHARDS, Archived, Damaged, EventLog
 from events.redis_client import Wire
 from service.positions import Game, NotFound, Positions
 
@@ -92,6 +93,7 @@ class BadCursor(ValueError):
     """Not a cursor that a list gave out."""
 
 
+_log = structlog.get_logger()
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Row).decode
 _WALK: Final = 200
@@ -145,6 +147,9 @@ class Index:
             game = self._positions.load(game_id)
         except NotFound:
             return  # a feed line is no proof
+        except (Damaged, Archived) as error:  # its row stays as it was, and the lists of all others go on
+            _log.error("game-not-listed", game_id=game_id.hex(), error=str(error))
+            return
         if (row := row_of(game)) is None:
             return
         create = game.position.create
@@ -227,8 +232,20 @@ class Index:
     # -- how -------------------------------------------------------------------------------------------------------
 
     def _rows(self, members: Iterable[bytes]) -> list[Row | None]:
-        commands = [("HGET", _row_key(member[12:].decode()), "row") for member in members]
-        return [None if data is None else _decode(data) for data in self._wire.call(*commands)]
+        names = [member[12:].decode() for member in members]
+        rows = self._wire.call(*(("HGET", _row_key(name), "row") for name in names))
+        return [None if data is None else self._read(name, data) for name, data in zip(names, rows, strict=True)]
+
+    def _read(self, name: str, data: bytes) -> Row | None:
+        """A row as it was written; one that cannot be read, perhaps of another build, is made from the log."""
+        try:
+            return _decode(data)
+        except msgspec.DecodeError as error:
+            _log.warning("row-not-read", game_id=name, error=str(error))
+            try:
+                return row_of(self._positions.load(bytes.fromhex(name)))
+            except (NotFound, Damaged, Archived):
+                return None
 
     def cursors(self) -> dict[str, str]:
         """How far each shard's feed has been read."""
@@ -276,7 +293,7 @@ def heroes_of(position: Any) -> list[str | None]:
     """Who each seat plays, as chosen or dealt; None where that is not known (yet)."""
     if position.rules is not None and position.state is not None:
         cast = position.rules.cast(position.state)
-        if cast:
+        if len(cast) == len(position.seats):  # a forged create may speak of other seats
             return [name or None for name in cast]
     return [seat.choice.get("hero") for seat in position.seats]
 

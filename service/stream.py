@@ -99,7 +99,8 @@ class Channel:
         """
         if (closed := self.closed) or delay_ms == 0 or not self.position.started_ms:
             return closed, self.version, None
-        version, times = self.version, self.times
+        times = self.times
+        version = min(self.version, len(times))  # fewer times than events where some cannot be read
         seen = bisect_right(times, self.position.started_ms, hi=version)
         if delay_ms is None:
             return False, seen, None
@@ -313,10 +314,13 @@ class Hub:
                 continue
             self._cursors = page.cursors
             for game_id in dict.fromkeys(line.game_id for line in page.lines):
-                if (channel := self._channels.get(game_id)) is not None:
-                    self._refresh(channel)
-                if self._own:
-                    self._tell_own(game_id)
+                try:
+                    if (channel := self._channels.get(game_id)) is not None:
+                        self._refresh(channel)
+                    if self._own:
+                        self._tell_own(game_id)
+                except Exception:  # noqa: BLE001 # one game that cannot be read must not end all other streams
+                    _log.exception("game-not-streamed", game_id=game_id.hex())
 
     # -- a player's own games ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from engine.protocol import Action, Illegal, Rules
 from engine.registry import RULESETS
-from replay.position import NotYourTurn, Position
+from replay.position import OPEN, NotYourTurn, Position
 from replay.words import Context, words
 from service import commands
 from service.access import NotYourSeat, View, WhichSeat, acting_seat
@@ -19,6 +19,7 @@ from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
 from service.api.tables import at, idempotency_key, seen
 from service.commands import Accepted, Stale
+from service.positions import Game
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -159,12 +160,20 @@ def act(call: Call, game_id: bytes) -> Response:
     the same answer, however late. `check=1` only asks whether it would be accepted.
     """
     deps, key, expected = call.deps, idempotency_key(), _expected(call.body.expected_version)
-    game = deps.positions.remembered(game_id) or deps.positions.load(game_id)
+    game = deps.positions.remembered(game_id)
+    if game is None or game.position.status == OPEN:  # seats change hands until the start
+        game = seen(call, game_id).game
     asked = asked_seat(call)
     try:
         seat = acting_seat(game.position, call.caller, asked)
     except (NotYourSeat, WhichSeat):  # as far as was remembered
-        seat = acting_seat(seen(call, game_id).game.position, call.caller, asked)
+        game = seen(call, game_id).game
+        try:
+            seat = acting_seat(game.position, call.caller, asked)
+        except (NotYourSeat, WhichSeat):
+            if (before := _before(call, game, key)) is None:
+                raise
+            return _accepted(call, before)
     rules = game.position.rules
     if rules is None:
         raise commands.Unsound(game)
@@ -174,10 +183,25 @@ def act(call: Call, game_id: bytes) -> Response:
             game = deps.positions.load(game_id)
             commands.check(game, seat, action, expected)
             return reply(shapes.Checked(version=game.version, seat=seat, legal=True))
-        done = commands.submit(deps, game_id, seat, action, expected, key)
+        done = commands.submit(deps, game_id, seat, action, expected, key, call.player)
+    except Stale:
+        if (before := _before(call, game, key)) is None:
+            raise
+        return _accepted(call, before)
     except Illegal as error:
         raise _illegal(call, game_id, seat, error) from error
     return _accepted(call, done)
+
+
+def _before(call: Call, game: Game, key: str | None) -> Accepted | None:
+    """What an earlier request with this key was answered, where the seat it meant is not plain any more."""
+    if key is None or game.position.rules is None:
+        return None
+    try:
+        action = parse(game.position.rules, call.body.action)
+    except Illegal:
+        return None
+    return commands.answered_before(call.deps, game.id, call.player, asked_seat(call), action, key)
 
 
 def _expected(given: Any) -> int:
@@ -298,7 +322,7 @@ def resign(call: Call, game_id: bytes, seat: int) -> Response:
     if not 1 <= seat <= len(position.seats):
         raise commands.NoSuchSeat(seat, len(position.seats))
     acting_seat(position, call.caller, seat)
-    draft, _ = commands.resign(call.deps, game_id, seat)
+    draft, _ = commands.resign(call.deps, game_id, seat, call.player)
     return _accepted(call, Accepted(draft.events[0], draft.position, draft.happenings))
 
 

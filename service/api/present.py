@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET
 
 from engine.protocol import Happening, Outcome
 from events.event import Event
-from replay.position import OPEN, Position
+from replay.position import EXACT, OPEN, Position
 from replay.words import Context, words
 from service.api import shapes
+from service.commands import Unsound
 from service.index import Row, RowSeat, heroes_of
 
 if TYPE_CHECKING:
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from service.positions import Game
 
 
+_LAST_MS: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
+
+
 def rfc3339(ms: int) -> str:
-    """Milliseconds since 1970 as ``2026-11-30T12:00:00.000Z``."""
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Milliseconds since 1970 as ``2026-11-30T12:00:00.000Z``; the end of time for what a forged event claims."""
+    moment = datetime.fromtimestamp(min(ms, _LAST_MS) / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def hexed(value: Any) -> Any:
@@ -39,9 +45,13 @@ def hexed(value: Any) -> Any:
 
 
 def game(deps: "Deps", known: "Game", position: Position) -> shapes.GameOut:
-    """A game as it stands at a position of its."""
+    """A game as it stands at a position of its.
+
+    :raises Unsound: its first event cannot be read.
+    """
     create = position.create
-    assert create is not None
+    if create is None:
+        raise Unsound(known)
     names = player_names(deps, position)
     heroes = heroes_of(position)
     source = None
@@ -72,7 +82,7 @@ def game(deps: "Deps", known: "Game", position: Position) -> shapes.GameOut:
         updated_at=rfc3339(position.t_ms),
         forked_from=source,
         grade=position.grade,  # type: ignore[arg-type] # one of three
-        first_bad=known.first_bad,
+        first_bad=None if position.version < known.version and position.grade == EXACT else known.first_bad,
         links=_links(position.game_id.hex(), create.rules, position.status, source),
     )
 

@@ -86,11 +86,10 @@ def _after(call: Call) -> int:
 
 
 def _events(call: Call, view: View, after: int, limit: Any) -> Iterator[shapes.EventOut]:
-    deps, position = call.deps, view.game.position
-    names = present.player_names(deps, position)
+    deps = call.deps
     upto = view.version if limit is UNSET else min(view.version, after + limit)
     for then, event, happenings in deps.positions.walk(view.game.id, after, upto):
-        yield present.event(then, event, happenings, names, call.language)
+        yield present.event(then, event, happenings, present.player_names(deps, then), call.language)
 
 
 # -- positions -------------------------------------------------------------------------------------------------------
@@ -191,9 +190,9 @@ def show_replay(call: Call, game_id: bytes) -> Response:
     Without `spoilers=1` nothing in the answer depends on what came after the position `at`.
     """
     query, view = call.query, seen(call, game_id).watched()
-    names = present.player_names(call.deps, view.game.position)
     with call.deps.positions.replay(game_id, view.version) as whole:
         replay = whole if len(whole) == view.version else _cut(whole, view.version)
+        names = call.deps.accounts.names(_people(replay))
         page = replay_page(
             replay,
             at=None if query.at is UNSET else query.at,
@@ -222,9 +221,22 @@ def show_audit(call: Call, game_id: bytes) -> Response:
     head = log.head(game_id)
     items: list[Event | Damage] = list(whole(log, game_id))
     if view.version < view.game.version:
-        items = [item for item in items if isinstance(item, Damage) or item.seq <= view.version]
-        head = Head(view.version, next(reversed([item.hash for item in items if isinstance(item, Event)])))
+        items = [item for item in items if _number(item) <= view.version]
+        if events := [item for item in items if isinstance(item, Event)]:
+            head = Head(events[-1].seq, events[-1].hash)
     return reply(audit(game_id, items, head, call.language), language=call.language)
+
+
+def _number(item: Event | Damage) -> int:
+    """Of which event it is, or in the place of which."""
+    return item.seq if isinstance(item, Event) else int(item.place.partition("-")[0])
+
+
+def _people(replay: Replay) -> set[bytes]:
+    """Everybody who ever sat down: who left again before the start is named no less than who stayed."""
+    events = (replay.event(number) for number in range(1, len(replay) + 1))
+    joins = (event.body for event in events if event is not None and event.kind == "join" and "bot" not in event.body)
+    return {player for body in joins if isinstance(player := body.get("player"), bytes)}
 
 
 def _cut(replay: Replay, version: int) -> Replay:
