@@ -1,5 +1,6 @@
 """The fingerprint of a state and the hash of a ruleset (docs/event-format.md, 'Fingerprint' and 'Rulesets')."""
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -25,7 +26,12 @@ def canonical(state: msgspec.Struct) -> bytes:
 
 def state_hash(rules_id: str, state: msgspec.Struct) -> bytes:
     """``S``, 32 bytes; the fingerprint ``f`` is its first 8."""
-    return sha256(_STATE + sized(rules_id.encode()) + canonical(state))
+    return sha256(_prefix(rules_id) + canonical(state))
+
+
+@cache
+def _prefix(rules_id: str) -> bytes:
+    return _STATE + sized(rules_id.encode())
 
 
 def rules_hash(rules: Rules[Any]) -> bytes:
