@@ -27,6 +27,7 @@ from events.log import (
     FeedLine,
     FeedPage,
     Head,
+    OutcomeUnknown,
     Page,
     Unavailable,
     field_of,
@@ -34,6 +35,8 @@ from events.log import (
 )
 from events.redis_client import Command, Wire
 
+COPY_LIMIT_MS: Final = 1_000
+"""Longest that an append waits for its replicas, in milliseconds."""
 _FIELD = b"e"
 _FEED_PAGE = 1_000
 _LAST_PART = 2**64 - 1
@@ -106,8 +109,9 @@ def feed_key(shard: str) -> str:
 class RedisLog:
     """An `events.log.EventLog` on one Redis or Valkey server, 7.0 or newer."""
 
-    def __init__(self, client: redis.Redis) -> None:
-        self._wire = Wire(client)
+    def __init__(self, client: redis.Redis, replicas: int = 0) -> None:
+        """``replicas``: how many of them must have an append before it is acknowledged."""
+        self._wire, self._replicas = Wire(client), replicas
         self._append = _Script(self._wire, APPEND)
         self._rebuild = _Script(self._wire, REBUILD)
 
@@ -124,13 +128,18 @@ class RedisLog:
             arguments += [event.seq, event.data, field or b""]
         for _ in range(3):  # again after a rebuild only; more than once if others rebuild or write at the same time
             try:
-                answer, *details = self._append((keys.stream, keys.meta, keys.idem, keys.feed), arguments)
+                (answer, *details), *copies = self._append(
+                    (keys.stream, keys.meta, keys.idem, keys.feed), arguments, *self._copied()
+                )
             except redis.ResponseError as error:
                 raise _damaged(keys, error) from error
             if answer == b"ok":
+                self._enough(copies)
                 return Appended(last.seq, last.hash)
             if answer == b"done":
-                return AlreadyDone(_answering(*details))
+                done = _answering(*details)
+                self._copy_again(keys, done)
+                return AlreadyDone(done)
             if answer == b"archived":
                 raise Archived(int(details[0] or 0), details[1])
             if answer == b"conflict":
@@ -198,7 +207,8 @@ class RedisLog:
             arguments: list[str | bytes | int] = [version, head]
             for field, seq in index.items():
                 arguments += [field, seq]
-            if self._rebuild((keys.stream, keys.meta, keys.idem), arguments):  # 0: somebody wrote meanwhile
+            (written,) = self._rebuild((keys.stream, keys.meta, keys.idem), arguments)
+            if written:  # 0: somebody wrote meanwhile
                 return Head(version, head)
         raise Unavailable("the game is written to while it is being rebuilt")
 
@@ -244,8 +254,27 @@ class RedisLog:
         missed = _Walk(first.game_id, first.seq - 1, None).items(entries)
         for item in missed:  # the index of keys may have been lost: the events themselves know
             if isinstance(item, Event) and (field := field_of(item)) is not None and field in fields:
+                self._copy_again(Keys.of(first.game_id), item)
                 return AlreadyDone(item)
         raise Conflict(int(version), head or genesis(first.game_id), missed)
+
+    def _copied(self) -> tuple[Command, ...]:
+        """Asks how many replicas have what was written before it on the same connection."""
+        return (("WAIT", self._replicas, COPY_LIMIT_MS),) if self._replicas else ()
+
+    def _enough(self, copies: Sequence[Any]) -> None:
+        """
+        :raises OutcomeUnknown: fewer replicas have the append than must: it would not outlive this server.
+        """
+        if copies and copies[0] < self._replicas:
+            raise OutcomeUnknown(f"{copies[0]} of {self._replicas} replicas have the append")
+
+    def _copy_again(self, keys: Keys, done: Event) -> None:
+        """Before an old answer is given again: another connection wrote it, so WAIT needs something to follow."""
+        field = field_of(done)
+        if self._replicas and field is not None:
+            _, *copies = self._call(keys, ("HSET", keys.idem, field, done.seq), *self._copied())
+            self._enough(copies)
 
     def _call(self, keys: Keys, *commands: Command) -> list[Any]:
         try:
@@ -259,12 +288,12 @@ class _Script:
         self._wire, self._source = wire, source
         self._sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
-    def __call__(self, keys: Sequence[str], arguments: Sequence[str | bytes | int]) -> Any:
+    def __call__(self, keys: Sequence[str], arguments: Sequence[str | bytes | int], *after: Command) -> list[Any]:
+        """The script's reply, and those of the commands sent after it."""
         try:
-            (reply,) = self._wire.call(("EVALSHA", self._sha, len(keys), *keys, *arguments))
+            return self._wire.call(("EVALSHA", self._sha, len(keys), *keys, *arguments), *after)
         except redis.exceptions.NoScriptError:
-            (reply,) = self._wire.call(("EVAL", self._source, len(keys), *keys, *arguments))
-        return reply
+            return self._wire.call(("EVAL", self._source, len(keys), *keys, *arguments), *after)
 
 
 class _Walk:

@@ -58,7 +58,7 @@ def bootstrap(config: Config, client: redis.Redis | None = None, clock: Clock = 
             client = ephemeral()
         else:
             raise ValueError("REDIS_URL is not set")
-    log = RedisLog(client)
+    log = RedisLog(client, config.replicas)
     positions = Positions(log, config.cache_games)
     return Deps(
         config=config,

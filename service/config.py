@@ -34,6 +34,9 @@ class Config:
         default="always",
         metadata=_of("ANNALS_DURABILITY", "when the database must put writes on disk: always, everysec or none"),
     )
+    replicas: int = field(
+        default=0, metadata=_of("ANNALS_REPLICAS", "replicas that must have an action before it is acknowledged")
+    )
     keys: str = field(
         default="",
         metadata=_of("ANNALS_KEYS", "the keyring itself instead of a file: `id=64 hex digits`, by commas"),
@@ -90,6 +93,7 @@ class Config:
 _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("port", 0, 65_535),
     ("workers", 1, 256),
+    ("replicas", 0, 100),
     ("bot_pause_ms", 0, 3_600_000),
     ("heartbeat_s", 0.05, 15),
     ("cache_games", 1, 10_000_000),

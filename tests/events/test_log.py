@@ -328,7 +328,7 @@ class TestAllOrNothing:
 
             def _capture(self, keys: Any, arguments: Any) -> Any:
                 sent.append(b"".join(connection.pack_command("EVAL", APPEND, len(keys), *keys, *arguments)))
-                return [b"ok"]
+                return [[b"ok"]]
 
         Listening().append(events)
         return sent[0]
@@ -353,12 +353,14 @@ class TestAllOrNothing:
         )
         for _ in range(6):
             version = log.head(game_id).version
+            others = client.info("clients")["connected_clients"]
             with subprocess.Popen([sys.executable, "-c", script, server.url, game_id.hex()], cwd=ROOT) as writer:
                 wanted = version + 30 + secrets.randbelow(60)
                 _wait(lambda wanted=wanted: log.head(game_id).version > wanted or writer.poll() is not None)  # type: ignore[misc]
                 assert writer.poll() is None
                 writer.send_signal(signal.SIGKILL)
-            events = list(whole(log, game_id))
+            _wait(lambda others=others: client.info("clients")["connected_clients"] <= others)  # type: ignore[misc]
+            events = list(whole(log, game_id))  # the server has done with all that was sent before the kill
             assert len(events) % 3 == 0
             assert [event.body["part"] for event in events] == [0, 1, 2] * (len(events) // 3)  # type: ignore[union-attr]
             last = events[-1]
@@ -409,6 +411,43 @@ class TestAllOrNothing:
             client.replicaof("NO", "ONE")
         assert not isinstance(refusal.value, OutcomeUnknown)
         assert log.read(events[0].game_id).events == events
+
+
+class TestReplicas:
+    def test_what_too_few_replicas_have_is_not_acknowledged_and_a_retry_asks_them_again(
+        self, program: Path, data: Path
+    ) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with Embedded(data / "first", binary=program) as server, Embedded(data / "copy", binary=program) as copy:
+            client, replica = connect(server.url), connect(copy.url)
+            events = played(RedisLog(client), 3)
+            log = RedisLog(client, replicas=1)
+            last = events[-1]
+            (act,) = following(last.game_id, Head(last.seq, last.hash), a=["pass", {}], k=bytes(8)[:7] + b"x")
+            for _ in range(2):  # written at the first time, found at the second
+                with pytest.raises(OutcomeUnknown, match="0 of 1"):
+                    log.append([act])
+            client.config_set("port", port)
+            replica.replicaof("127.0.0.1", port)
+            deadline = time.monotonic() + 30
+            while (answer := _tried(log, act)) is None:
+                assert time.monotonic() < deadline, "the replica does not follow"
+            assert answer == AlreadyDone(act)
+            after = following(act.game_id, Head(act.seq, act.hash))
+            assert isinstance(log.append(after), Appended)
+            assert RedisLog(replica).read(act.game_id).events == [*events, act, *after]
+            _wait(lambda: not replica.info("persistence")["aof_rewrite_in_progress"])  # else it may not shut down
+            client.close()
+            replica.close()
+
+
+def _tried(log: EventLog, event: Event) -> Appended | AlreadyDone | None:
+    try:
+        return log.append([event])
+    except OutcomeUnknown:
+        return None
 
 
 class TestServerKilled:
