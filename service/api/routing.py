@@ -22,7 +22,6 @@ from service.api import problems
 from service.api.problems import Problem
 from service.api.shapes import Open, Query
 from service.commands import Stale
-from service.web import session
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -244,22 +243,16 @@ def _caller(deps: "Deps", auth: Auth) -> Caller:
         return Caller()
     header = sent("HTTP_AUTHORIZATION")
     if header is None:
-        if (kept := session.cookie_token()) is not None and (holder := _holder(deps, auth, kept)) is not None:
-            return Caller(holder, lambda: deps.accounts.roles(holder))
         if auth == "anybody":
             return Caller()
         raise Problem("token-missing", headers={"WWW-Authenticate": "Bearer"})
     scheme, _, token = header.partition(" ")
     player = None
     if scheme.lower() == "bearer" and (token := token.strip()):
-        player = _holder(deps, auth, token)
+        player = deps.accounts.recent(token) if auth == "recent player" else deps.accounts.identify(token)
     if player is None:
         raise Problem("token-invalid", headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
     return Caller(player, lambda: deps.accounts.roles(player))
-
-
-def _holder(deps: "Deps", auth: Auth, token: str) -> bytes | None:
-    return deps.accounts.recent(token) if auth == "recent player" else deps.accounts.identify(token)
 
 
 def sent(name: str) -> str | None:
@@ -270,9 +263,7 @@ def sent(name: str) -> str | None:
 
 def bearer() -> str:
     """The token of the request, on a route that needs one."""
-    if (header := sent("HTTP_AUTHORIZATION")) is not None:
-        return header.partition(" ")[2].strip()
-    return session.cookie_token() or ""
+    return request.headers["Authorization"].partition(" ")[2].strip()
 
 
 def language() -> str:
@@ -439,7 +430,7 @@ def install_headers(app: Flask) -> None:
 
 
 _ALWAYS: Final = (
-    ("Vary", "Accept, Accept-Language, Authorization, Cookie"),
+    ("Vary", "Accept, Accept-Language, Authorization"),
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),

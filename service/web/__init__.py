@@ -1,1 +1,0 @@
-"""The pages: a client of the public API like any other, served beside it."""
