@@ -75,8 +75,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``dungeon_becomes``: faces that change whenever they are rolled; ``lair_emptied_at``: so many dice there are
     discarded at once; ``loot_among_monsters``; ``dragon_at``: dice that bring the Dragon; ``dragon_companions``: how
-    many it takes; ``refreshed_by``; ``waits_with_dragons``: the Monster phase stays open while he may still leave (2.5);
-    ``discards_at_end``: treasures given back before scoring.
+    many it takes; ``refreshed_by``; ``waits_with_dragons``: the Monster phase stays open while he may still leave
+    (2.5); ``discards_at_end``: treasures given back before scoring.
     """
 
     name: str

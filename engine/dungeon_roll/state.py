@@ -99,8 +99,8 @@ class State(msgspec.Struct):
     """A game of Dungeon Roll.
 
     ``active``: the seat whose turn it is (0 before the game is opened); ``discards``: how many treasures the active
-    seat has to give back now; ``resume``: where the delve then goes on, ``"delve-start"`` where it is over; ``supply``: the
-    treasure tokens nobody has, kind -> how many, no zeros.
+    seat has to give back now; ``resume``: where the delve then goes on, ``"delve-start"`` where it is over;
+    ``supply``: the treasure tokens nobody has, kind -> how many, no zeros.
     """
 
     active: int
