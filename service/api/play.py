@@ -160,10 +160,10 @@ def act(call: Call, game_id: bytes) -> Response:
     the same answer, however late. `check=1` only asks whether it would be accepted.
     """
     deps, key, expected = call.deps, idempotency_key(), _expected(call.body.expected_version)
-    game = deps.positions.remembered(game_id)
-    if game is None or game.position.status == OPEN:  # seats change hands until the start
+    game, asked = deps.positions.remembered(game_id), asked_seat(call)
+    # Seats change hands until the start; and whose turn it is, where the caller holds several, is not what it was.
+    if game is None or game.position.status == OPEN or (asked is None and game.version < expected):
         game = seen(call, game_id).game
-    asked = asked_seat(call)
     try:
         seat = acting_seat(game.position, call.caller, asked)
     except (NotYourSeat, WhichSeat):  # as far as was remembered

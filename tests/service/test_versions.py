@@ -156,6 +156,15 @@ def test_a_worker_that_is_behind_still_finds_the_version_it_is_asked_for(table: 
     assert table.first_legal(other).status_code == 201
 
 
+def test_a_worker_that_is_behind_acts_for_the_seat_whose_turn_it_has_become(table: Any, house: Any) -> None:
+    other = table.creator.at(house.worker())
+    before = table.legal(other)["seat"]
+    while (legal := table.legal())["seat"] == before:
+        table.plays(1)
+    done = table.act(legal["actions"][0]["action"], legal["version"], other)
+    assert (done.status_code, done.json.get("seat")) == (201, legal["seat"])
+
+
 def test_two_who_race_for_the_last_seat_do_not_both_get_it(house: Any, race: Any) -> None:
     table = house.player().opens()
     players = [house.player("Bob"), house.player("Eve").at(house.worker())]
