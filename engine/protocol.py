@@ -63,11 +63,16 @@ class Form(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field of a form, filled in with a list: between ``minimum`` and ``maximum`` (inclusive) of ``ids``."""
+    """One field of a form, filled in with a list: between ``minimum`` and ``maximum`` (inclusive) of ``ids``.
+
+    ``repeats``: how often one id may stand in the list; ``single``: filled in with one id, not with a list.
+    """
 
     minimum: int
     maximum: int
     ids: list[str | int]
+    repeats: int = 1
+    single: bool = False
 
 
 class Refusal(msgspec.Struct, frozen=True):

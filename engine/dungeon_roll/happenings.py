@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from engine.protocol import Happening, kebab
 
 Dice = dict[str, str]
+Source = Literal["level", "dragon", "supply"]
 Cause = Literal["retire", "cleared", "portal", "flee", "hero", "absence"]
 
 
@@ -61,10 +62,12 @@ class DelveEnded(OfHero, frozen=True):
     xp: int
 
 
-class TimedOut(OfHero, frozen=True):
-    """An absent seat's turn is settled to its cost; ``phase``: what the game was waiting for."""
+class TimedOut(Happening, frozen=True):
+    """An absent seat's turn is settled to its cost; ``phase``: what for; ``hero``: empty if it had none yet."""
 
     rule: ClassVar[str] = "7.1"
+    seat: int
+    hero: str
     phase: str
 
 
@@ -74,8 +77,6 @@ class SeatWithdrew(Happening, frozen=True):
     rule: ClassVar[str] = "7.3"
     seat: int
     hero: str
-    xp: int
-    treasures: dict[str, int]
 
 
 class GameOver(Happening, frozen=True):
@@ -344,7 +345,7 @@ class ExperienceGained(OfHero, frozen=True):
     """``source``: level, dragon, or supply (there was no treasure left); ``total``: what the seat has now."""
 
     rule: ClassVar[str] = "2.13"
-    source: Literal["level", "dragon", "supply"]
+    source: Source
     amount: int
     total: int
 

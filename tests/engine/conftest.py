@@ -195,10 +195,12 @@ def built(rules: Rules[Any], state: Any, seat: int, whims: random.Random) -> lis
     """One action out of each form of the seat, with as many ids in each field as it allows."""
     out = []
     for form in rules.forms(state, seat):
-        args = {}
+        args: dict[str, Any] = {}
         for field_name, one in form.fields.items():
-            most = min(one.maximum, len(one.ids))
-            args[field_name] = whims.sample(one.ids, whims.randint(min(one.minimum, most), most))
+            ids = one.ids * one.repeats
+            most = min(one.maximum, len(ids))
+            chosen = whims.sample(ids, whims.randint(min(one.minimum, most), most))
+            args[field_name] = chosen[0] if one.single else chosen
         out.append(Legal(rules.parse(form.type, args), form.target, form.chance))
     return out
 
