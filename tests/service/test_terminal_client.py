@@ -62,6 +62,7 @@ def test_a_person_plays_against_bots_until_the_game_is_over(terminal: Terminal) 
     shown = terminal.play(name="Ada", new="donjon", bots=True)
     assert "You are Ada" in shown
     assert "won by seat" in shown
+    terminal.house.deps.index.catch_up()
     (game,) = terminal.house.deps.index.games(status="finished").rows
     acted = {event.seat for event in terminal.house.deps.log.read(bytes.fromhex(game.game_id)).events}
     assert {1, 2} <= acted
@@ -78,6 +79,7 @@ def test_what_is_refused_is_shown_with_its_reason_when_asked(terminal: Terminal)
     answers = iter(["?", "q"])
     terminal.answers = lambda question: next(answers)
     shown = terminal.play(name="Ada", new="donjon", bots=True)
+    terminal.house.deps.index.catch_up()
     game = terminal.house.deps.index.games(status="playing").rows[0]
     position = terminal.house.deps.positions.load(bytes.fromhex(game.game_id)).position
     refusals = position.rules.refusals(position.state, 1)
@@ -181,6 +183,7 @@ def test_a_request_without_an_answer_is_sent_again_with_the_same_key(monkeypatch
 
 def test_only_bots_wait_at_a_table_that_was_opened_with_bots(terminal: Terminal) -> None:
     terminal.play(name="Ada", new="donjon", seats=4, bots=True)
+    terminal.house.deps.index.catch_up()
     (game,) = terminal.house.deps.index.games(status="playing").rows
     position = terminal.house.deps.positions.load(bytes.fromhex(game.game_id)).position
     assert [seat.bot is not None for seat in position.seats] == [False, True, True, True]
