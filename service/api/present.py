@@ -178,7 +178,13 @@ def choices(position: Position, seat: int | None) -> list[shapes.ChoiceOut]:
         shapes.ChoiceOut(
             type=form.type,
             fields={
-                name: shapes.FieldOut(minimum=field.minimum, maximum=field.maximum, ids=field.ids)
+                name: shapes.FieldOut(
+                    minimum=field.minimum,
+                    maximum=field.maximum,
+                    ids=field.ids,
+                    repeats=field.repeats,
+                    single=field.single,
+                )
                 for name, field in form.fields.items()
             },
             target=form.target,

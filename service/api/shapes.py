@@ -290,11 +290,16 @@ class RefusedOut(Out, frozen=True):
 
 
 class FieldOut(Out, frozen=True):
-    """One field of a parametric action: between `minimum` and `maximum` of `ids`."""
+    """One field of a parametric action: a list of between `minimum` and `maximum` of `ids`.
+
+    One id may stand in the list up to `repeats` times. A field that is `single` takes one id, not a list.
+    """
 
     minimum: int
     maximum: int
     ids: list[str | int]
+    repeats: int
+    single: bool
 
 
 class ChoiceOut(Out, frozen=True):
