@@ -4,16 +4,18 @@ from typing import TYPE_CHECKING
 
 import structlog
 from flask import Flask
+from jinja2 import ChoiceLoader, PackageLoader
 
 from service import observe
 from service.api import meta, play, players, record, rulesets, tables
 from service.api.routing import BODY_LIMIT, install_errors, install_headers
+from service.web import pages
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
 
 _log = structlog.get_logger()
-_PARTS = (players, rulesets, tables, play, record, meta)
+_PARTS = (players, rulesets, tables, play, record, meta, pages)
 meta.everything.routes[:] = [route for part in _PARTS for route in part.api.routes]
 
 
@@ -24,6 +26,7 @@ def create_app(deps: "Deps") -> Flask:
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False
     app.jinja_env.autoescape = True
+    app.jinja_loader = ChoiceLoader([PackageLoader("service"), PackageLoader("service", "web/templates")])
     meta.everything.install(app, deps)
     observe.watch_requests(app)
     install_headers(app)

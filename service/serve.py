@@ -333,7 +333,8 @@ def _greet(address: str, config: Config, tend: Callable[[], bool], stopping: thr
         f"""
 Annals is ready. Its games are {kept}.
 
-  open    {address}/docs       the API, for people
+  open    {address}/           play, watch and replay in the browser
+          {address}/docs       the API, for people
           {address}/v1/games   the games: finished ones to step through, one being played now
 
   try     curl '{address}/v1/games?status=playing'

@@ -106,12 +106,6 @@ def show_metrics(call: Call) -> Response:
 # -- pages -----------------------------------------------------------------------------------------------------------
 
 
-@api.route("GET", "/", tag="service", auth="nobody", returns=None, status=303, headers=("Location",))
-def show_entrance(call: Call) -> Response:
-    """Where to begin: the documentation."""
-    return Response(status=303, headers={"Location": "/docs", "Cache-Control": _DAY})
-
-
 @api.route("GET", "/docs", tag="service", auth="nobody", returns=None, media={"text/html": str})
 def show_docs(call: Call) -> Response:
     """This description as a page for people."""

@@ -22,6 +22,7 @@ from service.api import problems
 from service.api.problems import Problem
 from service.api.shapes import Open, Query
 from service.commands import Stale
+from service.web import session
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -243,16 +244,22 @@ def _caller(deps: "Deps", auth: Auth) -> Caller:
         return Caller()
     header = sent("HTTP_AUTHORIZATION")
     if header is None:
+        if (kept := session.cookie_token()) is not None and (holder := _holder(deps, auth, kept)) is not None:
+            return Caller(holder, lambda: deps.accounts.roles(holder))
         if auth == "anybody":
             return Caller()
         raise Problem("token-missing", headers={"WWW-Authenticate": "Bearer"})
     scheme, _, token = header.partition(" ")
     player = None
     if scheme.lower() == "bearer" and (token := token.strip()):
-        player = deps.accounts.recent(token) if auth == "recent player" else deps.accounts.identify(token)
+        player = _holder(deps, auth, token)
     if player is None:
         raise Problem("token-invalid", headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
     return Caller(player, lambda: deps.accounts.roles(player))
+
+
+def _holder(deps: "Deps", auth: Auth, token: str) -> bytes | None:
+    return deps.accounts.recent(token) if auth == "recent player" else deps.accounts.identify(token)
 
 
 def sent(name: str) -> str | None:
@@ -263,7 +270,9 @@ def sent(name: str) -> str | None:
 
 def bearer() -> str:
     """The token of the request, on a route that needs one."""
-    return request.headers["Authorization"].partition(" ")[2].strip()
+    if (header := sent("HTTP_AUTHORIZATION")) is not None:
+        return header.partition(" ")[2].strip()
+    return session.cookie_token() or ""
 
 
 def language() -> str:
@@ -430,7 +439,7 @@ def install_headers(app: Flask) -> None:
 
 
 _ALWAYS: Final = (
-    ("Vary", "Accept, Accept-Language, Authorization"),
+    ("Vary", "Accept, Accept-Language, Authorization, Cookie"),
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),

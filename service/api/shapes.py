@@ -60,6 +60,14 @@ class Registered(Out, frozen=True):
     token: str
 
 
+class PageSession(Out, frozen=True):
+    """A new player behind a cookie. `csrf` goes into the X-CSRF-Token header of calls that change something."""
+
+    player_id: Id
+    name: str
+    csrf: Hash
+
+
 class TokenInfo(Out, frozen=True):
     """A token, without the token."""
 
