@@ -15,6 +15,7 @@ _TAGS: Final = {
     "seats": "Sitting down, leaving, starting.",
     "play": "The state, what may be done, doing it.",
     "record": "What happened: events, positions, replay, audit.",
+    "pages": "For people: the lobby, tables, the replay room, audits, rules. Clients of this API like any other.",
     "service": "The service itself.",
 }
 _HEADERS: Final = {

@@ -12,7 +12,7 @@ from events.event import Event
 from events.log import Damage, Head, whole
 from replay.audit import audit
 from replay.page import replay_page
-from replay.pictures import DRAWINGS, picture
+from replay.pictures import DRAWINGS, export, picture
 from replay.replay import Replay
 from service import stream
 from service.access import View
@@ -25,6 +25,7 @@ from service.api.tables import seen
 api = Api()
 NDJSON: Final = "application/x-ndjson"
 SVG: Final = "image/svg+xml"
+PNG: Final = "image/png"
 SSE: Final = stream.MEDIA_TYPE
 FOREVER: Final = "max-age=31536000, immutable"
 PAGE: Final = 100
@@ -141,8 +142,41 @@ def show_position(call: Call, game_id: bytes, version: int) -> Response:
 )
 def draw_position(call: Call, game_id: bytes, version: int) -> Response:
     """The same as a picture. The `target` of a legal action is the id of an element of it."""
+    drawn = _drawn(call, game_id, version, SVG)
+    if isinstance(drawn, Response):
+        return drawn
+    svg, headers = drawn
+    style = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"  # a picture brings its own
+    return Response(svg, headers=headers | {"Content-Security-Policy": style}, content_type=f"{SVG}; charset=utf-8")
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/positions/<version:version>.png",
+    tag="record",
+    query=shapes.PictureQuery,
+    returns=None,
+    problems=("game-not-found", "watching-forbidden", "position-not-found", "not-your-seat"),
+    headers=("ETag",),
+    media={PNG: bytes},
+    takes=("If-None-Match",),
+    statuses={304: ("It never changes.", None)},
+)
+def draw_raster(call: Call, game_id: bytes, version: int) -> Response:
+    """The same for places that show no SVG, 1080 pixels wide. Not there where the extra `export` is not installed."""
+    if not export.available():
+        raise Problem("not-found")
+    drawn = _drawn(call, game_id, version, PNG)
+    if isinstance(drawn, Response):
+        return drawn
+    svg, headers = drawn
+    return Response(export.png(svg), headers=headers, content_type=PNG)
+
+
+def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | tuple[str, dict[str, str]]:
+    """304 where the caller has the picture already; else it as an SVG, and the headers of the answer."""
     theme = call.query.theme
-    kept = _kept(call, game_id, version, theme, call.language)
+    kept = _kept(call, game_id, version, theme, call.language, *(("png",) if media == PNG else ()))
     if isinstance(kept, Response):
         return kept
     headers, seat = kept
@@ -151,9 +185,7 @@ def draw_position(call: Call, game_id: bytes, version: int) -> Response:
         if position.rules is None or game_name(position.rules.id) not in DRAWINGS:
             raise Problem("position-not-found")
         drawn = picture(position.rules, position.state, seat, call.language, theme=theme, happened=happened)
-    style = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"  # a picture brings its own
-    headers |= {"Content-Security-Policy": style, "Content-Language": call.language}
-    return Response(drawn, headers=headers, content_type=f"{SVG}; charset=utf-8")
+    return drawn, headers | {"Content-Language": call.language}
 
 
 def _kept(call: Call, game_id: bytes, version: int, *variant: str) -> Response | tuple[dict[str, str], int | None]:

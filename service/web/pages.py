@@ -2,97 +2,232 @@
 
 import base64
 import hashlib
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from babel.messages.pofile import read_po
 from flask import Response, render_template, request
 
-from replay.pictures import STYLE
-from replay.words import LANGUAGES, words
-from service.api import shapes
+from engine.registry import RULESETS, game_name
+from replay.pictures import STYLE, export
+from replay.words import LANGUAGES, Context, words
+from service.access import View
+from service.api import present, problems, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
-from service.web import session
+from service.api.rulesets import resolve
+from service.api.tables import at, seen
+from service.web import rules_text, session
 
 api = Api()
-_STATIC: Final = Path(__file__).with_name("static")
-_TYPES: Final = {".mjs": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+_HERE: Final = Path(__file__).parent
+_STATIC: Final = _HERE / "static"
+_CATALOGUE: Final = _HERE.parent / "locale" / "en" / "LC_MESSAGES" / "web.po"
+_TYPES: Final = {".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _LANGUAGE: Final = "lang"
+_YEAR_S: Final = 31_536_000
 _PICTURE_STYLE: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY: Final = (
     f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{_PICTURE_STYLE}'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """No inline script, no style attribute; the one style element is that of every picture."""
-WORDS: Final = (
-    "title", "open", "playing", "finished", "none", "guest", "name", "play", "create", "seats", "hero", "bots",
-    "sit", "start", "waiting", "watch", "your-turn", "turn-of", "over", "lost", "log", "choose", "replay", "table",
-    "first", "back", "forward", "last", "run", "stop", "chapters", "moment", "failed", "language", "any", "bot",
-    "picture", "close", "winner", "end",
-)  # fmt: skip
+_HTML: Final = {"text/html": str}
+_PAST: Final = ("game-not-found", "watching-forbidden")
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
 
 
 @cache
-def _words(language: str) -> dict[str, str]:
+def messages() -> tuple[str, ...]:
+    """The ids of everything that pages say, without ``web.``."""
+    with _CATALOGUE.open("rb") as file:
+        return tuple(str(message.id).removeprefix("web.") for message in read_po(file) if message.id)
+
+
+@cache
+def spoken(language: str) -> dict[str, str]:
+    """Everything that pages say, by id; and as ``term.<id>`` the games and what a seat may choose in them."""
     said = words(language)
-    return {name: said.raw(f"web.{name}") for name in WORDS}
+    told = {name: said.raw(f"web.{name}") for name in messages()}
+    for ruleset, rules in RULESETS.items():
+        game = game_name(ruleset)
+        for name, term in {game: "game", **{choice: choice for choice in _choices(rules.choice)}}.items():
+            if found := said.term(term, game):
+                told[f"term.{name}"] = found.text
+    return told
 
 
-def _page(call: Call, template: str, script: str, **shown: Any) -> Response:
-    asked = request.args.get(_LANGUAGE)
-    remembered = request.cookies.get(_LANGUAGE, "")
-    language = call.language if asked is not None or remembered not in LANGUAGES else remembered
-    token = session.cookie_token()
-    said = _words(language)
+def _choices(form: Any) -> list[str]:
+    """The values of every field of a seat's choice that is one of a few."""
+    _, parts = msgspec.json.schema_components([form])
+    fields = (field for part in parts.values() for field in part.get("properties", {}).values())
+    return [str(value) for field in fields for value in field.get("enum", ())]
+
+
+def _language(call: Call) -> str:
+    """``lang``, or what was chosen before in this browser, or what it likes best."""
+    chosen = request.cookies.get(_LANGUAGE, "")
+    return chosen if _LANGUAGE not in request.args and chosen in LANGUAGES else call.language
+
+
+# -- what every page has ---------------------------------------------------------------------------------------------
+
+
+def _page(call: Call, template: str, script: str = "", status: int = 200, **shown: Any) -> Response:
+    language, token, player = _language(call), session.cookie_token(), call.caller.player
+    told = spoken(language)
+    me = None if player is None else call.deps.accounts.player(player)
     page = render_template(
         template,
         language=language,
         languages=LANGUAGES,
-        words=said,
-        told=msgspec.json.encode(said).decode(),
-        csrf=None if token is None else session.csrf(token),
+        words=told,
+        told=msgspec.json.encode(told).decode(),
+        csrf=None if me is None or token is None else session.csrf(token),
+        me=me,
         script=script,
         path=request.path,
+        rulesets=sorted(RULESETS),
+        root=request.url_root.rstrip("/"),
         **shown,
     )
     headers = {"Cache-Control": "private, no-cache", "Content-Security-Policy": POLICY, "Content-Language": language}
-    response = Response(page, headers=headers, content_type="text/html; charset=utf-8")
-    if asked is not None:
-        response.set_cookie(_LANGUAGE, language, max_age=31_536_000, samesite="Lax", secure=request.is_secure)
+    response = Response(page, status, headers, content_type="text/html; charset=utf-8")
+    if _LANGUAGE in request.args:
+        response.set_cookie(_LANGUAGE, language, max_age=_YEAR_S, samesite="Lax", secure=request.is_secure)
     return response
 
 
-@api.route("GET", "/", tag="service", auth="nobody", returns=None, media={"text/html": str})
+def _told(handler: Callable[..., Response]) -> Callable[..., Response]:
+    """What is refused is said on a page, to a browser."""
+
+    @wraps(handler)
+    def answer(call: Call, **ids: Any) -> Response:
+        try:
+            return handler(call, **ids)
+        except Exception as error:
+            language, asked = _language(call), request.accept_mimetypes.best_match([problems.MEDIA_TYPE, "text/html"])
+            if asked != "text/html" or (problem := problems.problem_of(error, language)) is None:
+                raise
+            title, meaning = problems.title(problem.code, language), problems.meaning(problem.code, language)
+            return _page(call, "error.html", status=problem.status, title=title, meaning=meaning)
+
+    return answer
+
+
+def _game_page(call: Call, view: View, template: str, script: str, **shown: Any) -> Response:
+    """A page about a game: named by who plays."""
+    game = present.game(call.deps, view.game, at(call, view))
+    told = spoken(_language(call))
+    return _page(
+        call,
+        template,
+        script,
+        game=game,
+        game_title=told.get(f"term.{game_name(game.ruleset)}", game.ruleset),
+        players=", ".join(_called(seat, told) for seat in game.seats if seat.player_id is not None),
+        creator=call.caller.player is not None and call.deps.creators.get(view.game.id) == call.caller.player,
+        **shown,
+    )
+
+
+def _called(seat: shapes.SeatOut, told: dict[str, str]) -> str:
+    who = f"{seat.name} {seat.bot.level}" if seat.bot else seat.name or "?"
+    return f"{told.get(f'term.{seat.hero}', seat.hero)} ({who})" if seat.hero else who
+
+
+# -- the pages -------------------------------------------------------------------------------------------------------
+
+
+@api.route("GET", "/", tag="pages", returns=None, media=_HTML, statuses={303: ("Who prefers JSON begins there.", None)})
+@_told
 def show_lobby(call: Call) -> Response:
-    """The lobby: tables to join, games to watch and to look at again."""
+    """The lobby: a game at once, tables to join, games to watch and to look at again.
+
+    A client that prefers JSON is led to the description of the API.
+    """
+    if request.accept_mimetypes.best_match(["text/html", "application/json"], "text/html") == "application/json":
+        return Response(status=303, headers={"Location": "/openapi.json"})
     return _page(call, "lobby.html", "lobby.mjs")
 
 
-@api.route("GET", "/games/<id:game_id>", tag="service", auth="nobody", returns=None, media={"text/html": str})
+@api.route("GET", "/games/<id:game_id>", tag="pages", returns=None, media=_HTML, problems=("game-not-found",))
+@_told
 def show_table(call: Call, game_id: bytes) -> Response:
     """The table of a game: play, or watch as it happens."""
-    return _page(call, "table.html", "table.mjs", game=game_id.hex())
+    return _game_page(call, seen(call, game_id), "table.html", "table.mjs")
 
 
-@api.route("GET", "/games/<id:game_id>/replay", tag="service", auth="nobody", returns=None, media={"text/html": str})
+@api.route("GET", "/games/<id:game_id>/replay", tag="pages", returns=None, media=_HTML, problems=_PAST)
+@_told
 def show_room(call: Call, game_id: bytes) -> Response:
     """The replay room of a game, at its beginning."""
-    return _page(call, "replay.html", "replay.mjs", game=game_id.hex(), at=0)
+    return _room(call, game_id, None)
 
 
 @api.route(
     "GET",
     "/games/<id:game_id>/at/<version:version>",
-    tag="service",
-    auth="nobody",
+    tag="pages",
     returns=None,
-    media={"text/html": str},
+    media=_HTML,
+    problems=(*_PAST, "position-not-found"),
 )
+@_told
 def show_moment(call: Call, game_id: bytes, version: int) -> Response:
-    """The replay room of a game, at a position."""
-    return _page(call, "replay.html", "replay.mjs", game=game_id.hex(), at=version)
+    """The replay room of a game at a moment, with the sentence and the picture that a shared link is shown with."""
+    return _room(call, game_id, version)
+
+
+def _room(call: Call, game_id: bytes, version: int | None) -> Response:
+    view = seen(call, game_id).watched()
+    if version is not None and version > view.version:
+        raise Problem("position-not-found")
+    sentence, language = "", _language(call)
+    if version:
+        for then, event, happenings in call.deps.positions.walk(game_id, version - 1, version):
+            names = present.player_names(call.deps, then)
+            sentence = words(language).event(event, happenings, Context.of(then, names))
+    kind = "png" if export.available() else "svg"
+    picture = f"/v1/games/{game_id.hex()}/positions/{version or 0}.{kind}?lang={language}"
+    return _game_page(call, view, "replay.html", "replay.mjs", at=version, sentence=sentence, picture=picture)
+
+
+@api.route("GET", "/games/<id:game_id>/audit", tag="pages", returns=None, media=_HTML, problems=_PAST)
+@_told
+def show_verdict(call: Call, game_id: bytes) -> Response:
+    """The audit of a game, in words."""
+    return _game_page(call, seen(call, game_id).watched(), "audit.html", "audit.mjs")
+
+
+@api.route("GET", "/players/<id:player_id>", tag="pages", returns=None, media=_HTML, problems=("player-not-found",))
+@_told
+def show_player(call: Call, player_id: bytes) -> Response:
+    """A player's games."""
+    name = call.deps.accounts.names([player_id]).get(player_id)
+    if not name:
+        raise Problem("player-not-found")
+    return _page(call, "player.html", "player.mjs", player=player_id.hex(), name=name)
+
+
+@api.route("GET", "/rules/<ruleset:ruleset>", tag="pages", returns=None, media=_HTML, problems=("ruleset-not-found",))
+@_told
+def show_rules(call: Call, ruleset: str) -> Response:
+    """The rules of a game: the anchor of each paragraph is its number, which refusals and checks cite."""
+    name, language = resolve(ruleset), _language(call)
+    text = None if name is None else rules_text.rendered(game_name(name), language)
+    if name is None or text is None:
+        raise Problem("ruleset-not-found", {"ruleset": ruleset})
+    title = spoken(language).get(f"term.{game_name(name)}", name)
+    return _page(call, "rules.html", game_title=title, text=text.html, in_english=text.language != language)
+
+
+# -- session and files -----------------------------------------------------------------------------------------------
 
 
 @api.route(
@@ -117,24 +252,26 @@ def open_session(call: Call) -> Response:
     return response
 
 
+@cache
+def _files() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in _STATIC.iterdir() if path.suffix in _TYPES}
+
+
 @api.route(
     "GET",
     "/static/<string:name>",
-    tag="service",
+    tag="pages",
     auth="nobody",
     returns=None,
-    media={"text/javascript": str, "text/css": str},
+    media={"text/javascript": str, "text/css": str, "image/svg+xml": str},
     problems=("not-found",),
 )
 def show_static(call: Call, name: str) -> Response:
     """A file of the pages."""
-    known = {path.name: path for path in _STATIC.iterdir() if path.suffix in _TYPES}
-    if name not in known:
+    if (data := _files().get(name)) is None:
         raise Problem("not-found")
-    path = known[name]
-    response = Response(
-        path.read_bytes(), headers={"Cache-Control": "public, no-cache"}, content_type=_TYPES[path.suffix]
-    )
+    kind = f"{_TYPES[Path(name).suffix]}; charset=utf-8"
+    response = Response(data, headers={"Cache-Control": "public, no-cache"}, content_type=kind)
     response.add_etag()
     response.make_conditional(request)
     return response

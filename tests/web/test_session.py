@@ -1,6 +1,5 @@
 """A token in a cookie counts for reading, and for acting beside its CSRF header; Bearer needs neither."""
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -67,28 +66,6 @@ def test_a_cookie_that_is_worth_nothing_reads_like_nobody(client: FlaskClient) -
     assert client.get("/v1/me").status_code == 401
 
 
-@pytest.mark.parametrize("language", ["en", "fr", "ja"])
-@pytest.mark.parametrize("path", ["/", f"/games/{'ab' * 16}", f"/games/{'ab' * 16}/replay", f"/games/{'ab' * 16}/at/3"])
-def test_a_page_speaks_its_language_and_lets_no_foreign_script_run(
-    client: FlaskClient, path: str, language: str
-) -> None:
-    answer = client.get(f"{path}?lang={language}")
-    assert answer.status_code == 200, answer.text
-    assert f'<html lang="{language}"' in answer.text
-    assert not re.search(r"web\.(?!css)", answer.text)
-    policy = answer.headers["Content-Security-Policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe-inline" not in policy
-    assert "<style" not in answer.text
-    assert " style=" not in answer.text
-
-
-def test_static_files_are_ours_and_light(client: FlaskClient) -> None:
-    weight = 0
-    for name in ("lobby.mjs", "table.mjs", "replay.mjs", "api.mjs", "web.css"):
-        answer = client.get(f"/static/{name}")
-        assert answer.status_code == 200, name
-        weight += len(answer.data)
-    assert weight < 150_000
-    assert client.get("/static/../pages.py").status_code == 404
-    assert client.get("/static/nothing.mjs").status_code == 404
+def test_a_client_that_prefers_json_is_led_to_the_description_of_the_api(client: FlaskClient) -> None:
+    assert client.get("/", headers={"Accept": "application/json"}).headers["Location"] == "/openapi.json"
+    assert client.get("/", headers={"Accept": "*/*"}).content_type.startswith("text/html")

@@ -1,59 +1,153 @@
-// The public API as the pages call it: cookie, CSRF header, words of the page.
+// The public API as the pages call it: the cookie goes along by itself, the CSRF header is added here.
 
+/** @type {Record<string, string>} */
 export const words = JSON.parse(document.body.dataset.words ?? "{}");
 export const language = document.documentElement.lang;
-const meta = /** @type {HTMLMetaElement|null} */ (document.querySelector("meta[name=csrf]"));
+export const me = document.body.dataset.me ?? "";
+export const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=csrf]"));
 let csrf = meta?.content ?? "";
 
-/** @param {string} name @param {Record<string,string|number>} [facts] */
-export const say = (name, facts = {}) => words[name].replace(/\{(\w+)\}/g, (/** @type {string} */ _, /** @type {string} */ key) => String(facts[key]));
+/** @param {string} name @param {Record<string, string | number>} [facts] */
+export const say = (name, facts = {}) =>
+  (words[name] ?? name).replace(/\{(\w+)\}/g, (_, key) => String(facts[key] ?? ""));
+
+/** The name of a game, a hero, ... @param {string | null | undefined} id */
+export const term = (id) => (id ? words[`term.${id}`] ?? id : "");
 
 /** @param {string} id @returns {any} */
 export const by = (id) => document.getElementById(id);
 
-/** @param {string} value */
-export function useCsrf(value) { csrf = value; }
-export const known = () => csrf !== "";
+export const newKey = () => crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
 
-/** What the API refused, with its answer. */
+/** @param {number} ms @returns {Promise<void>} */
+export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** What the API refused: the message is for people, `problem` its answer. */
 export class Refused extends Error {
-  /** @param {any} problem */
-  constructor(problem) { super(problem.reason ?? problem.detail ?? problem.title ?? words.failed); this.problem = problem; }
+  /** @param {any} problem @param {number} status */
+  constructor(problem, status) {
+    super(problem?.message ?? problem?.detail ?? problem?.title ?? words.failed);
+    this.problem = problem ?? {};
+    this.status = status;
+  }
 }
 
-/** @param {string} path @param {any} [body] @param {Record<string,string>} [headers] @returns {Promise<any>} */
-export async function call(path, body, headers = {}) {
-  const address = path + (path.includes("?") ? "&" : "?") + "lang=" + language;
-  const answer = await fetch(address, body === undefined ? { headers } : {
-    method: "POST", body: JSON.stringify(body),
+/**
+ * @param {string} path
+ * @param {any} [body] Absent: it is read.
+ * @param {{method?: string, headers?: Record<string, string>}} [how]
+ * @returns {Promise<any>}
+ */
+export async function call(path, body, { method, headers } = {}) {
+  const address = `${path}${path.includes("?") ? "&" : "?"}lang=${language}`;
+  const reads = body === undefined && !method;
+  const answer = await fetch(address, reads ? {} : {
+    method: method ?? "POST",
+    body: body === undefined ? null : JSON.stringify(body),
     headers: { "Content-Type": "application/json", ...(csrf ? { "X-CSRF-Token": csrf } : {}), ...headers },
   });
-  const told = (answer.headers.get("Content-Type") ?? "").includes("json") ? await answer.json() : await answer.text();
-  if (!answer.ok) throw new Refused(told);
+  const json = (answer.headers.get("Content-Type") ?? "").includes("json");
+  const told = json ? await answer.json() : await answer.text();
+  if (!answer.ok) throw new Refused(json ? told : null, answer.status);
   return told;
 }
 
+/** The same, tried again while no answer comes: only for what has an Idempotency-Key, or changes nothing.
+ * @param {() => Promise<any>} what @param {(lost: boolean) => void} tell @returns {Promise<any>} */
+export async function persist(what, tell) {
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await what();
+      if (tries) tell(false);
+      return answer;
+    } catch (error) {
+      const lost = !(error instanceof Refused) || error.status === 503;
+      if (!lost || tries === 30) throw error;
+      tell(true);
+      await pause(Math.min(250 * 2 ** tries, 4000));
+    }
+  }
+}
+
+/** Become a player in this browser, if it is none yet. @param {string} name */
+export async function enter(name) {
+  if (!csrf) csrf = (await call("/session", { name })).csrf;
+}
+
 let fading = 0;
-/** @param {unknown} what */
-export function toast(what) {
+/** A short message. @param {unknown} what @param {{href: string, text: string}} [link] */
+export function toast(what, link) {
   const box = by("toast");
-  box.textContent = what instanceof Error ? what.message : String(what);
+  box.textContent = what instanceof TypeError ? words.lost : what instanceof Error ? what.message : String(what);
+  if (link) box.append(" ", element("a", link.text, { href: link.href }));
   box.hidden = false;
   clearTimeout(fading);
-  fading = window.setTimeout(() => { box.hidden = true; }, 6000);
+  fading = window.setTimeout(() => { box.hidden = true; }, 7000);
 }
 
-/** @param {string} svg */
-export function drawing(svg) {
-  const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-  const picture = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(parsed, true)));
-  picture.setAttribute("role", "group");
-  return picture;
-}
-
-/** @param {string} tag @param {string} text */
-export function element(tag, text) {
+/** @param {string} tag @param {string} [text] @param {Record<string, string>} [attributes] @returns {any} */
+export function element(tag, text = "", attributes = {}) {
   const made = document.createElement(tag);
-  made.textContent = text;
+  if (text) made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
+}
+
+/** @param {string} text @param {() => unknown} what @param {string} [look] @returns {HTMLButtonElement} */
+export function button(text, what, look = "") {
+  const made = element("button", text, { type: "button", class: look });
+  made.addEventListener("click", what);
+  return made;
+}
+
+/** Let one of several be chosen; undefined: none. @param {string} title @param {string[]} labels @returns {Promise<number | undefined>} */
+export function choose(title, labels) {
+  const dialog = /** @type {HTMLDialogElement} */ (by("dialog"));
+  by("dialog-title").textContent = title;
+  dialog.querySelector(".choices")?.replaceChildren(
+    ...labels.map((label, number) => element("button", label, { value: String(number) })));
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((done) => {
+    dialog.addEventListener("close", () => done(dialog.returnValue === "" ? undefined : Number(dialog.returnValue)), { once: true });
+  });
+}
+
+/** Who sits there, as people say it. @param {any} seat */
+export function called(seat) {
+  if (!seat?.player_id) return words["seat.free"];
+  const who = seat.bot ? say("bot", { name: seat.bot.name, level: seat.bot.level }) : seat.name || say("seat", { number: seat.seat });
+  return seat.hero ? `${term(seat.hero)} (${who})` : who;
+}
+
+/** A game in a list. @param {any} game */
+export function card(game) {
+  const row = element("li", "", { class: "game" });
+  const open = game.status === "open" || game.status === "playing";
+  const link = element("a", "", { href: `/games/${game.game_id}${open ? "" : "/replay"}` });
+  const who = element("ul", "", { class: "who" });
+  for (const seat of game.seats) who.append(element("li", called(seat)));
+  const when = new Date(game.updated_at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+  const state = game.status === "playing" && game.seats.some((/** @type {any} */ seat) => seat.player_id === me && game.to_act.includes(seat.seat))
+    ? words["your-turn-short"] : words[`status.${game.status}`];
+  link.append(who, element("span", `${term(game.ruleset.split("@")[0])} · ${state} · ${when}`, { class: "dim" }));
+  row.append(link);
+  return row;
+}
+
+/** Fill a list of games, a page at a time. @param {HTMLElement} list @param {string} query @param {HTMLButtonElement | null} [more] */
+export async function games(list, query, more) {
+  let cursor = "";
+  const page = async () => {
+    const { games: rows, next } = await call(`/v1/games?${query}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    if (!cursor) list.replaceChildren();
+    list.append(...rows.map(card));
+    if (!list.children.length) list.append(element("li", words.none, { class: "dim" }));
+    cursor = next ?? "";
+    if (more) more.hidden = !cursor;
+    return rows;
+  };
+  more?.addEventListener("click", () => page().catch(toast));
+  return page();
 }

@@ -1,55 +1,135 @@
-// The lobby: lists of games, a guest's name, a new table.
-import { by, call, element, known, say, toast, useCsrf, words } from "./api.mjs";
+// The lobby: a game at once, and the lists of games.
+import { by, call, card, element, enter, games, me, newKey, say, term, toast, words } from "./api.mjs";
 
-async function lists() {
-  for (const status of ["open", "playing", "finished"]) {
-    const { games } = await call(`/v1/games?status=${status}&limit=20`);
-    const rows = games.map((/** @type {any} */ game) => {
-      const row = document.createElement("li");
-      const link = /** @type {HTMLAnchorElement} */ (element("a", game.seats.map((/** @type {any} */ seat) => seat.name ? seat.name + (seat.bot ? ` (${words.bot})` : "") : "…").join(" · ")));
-      link.href = `/games/${game.game_id}` + (status === "finished" ? "/replay" : "");
-      row.append(link);
-      return row;
-    });
-    by(status).replaceChildren(...(rows.length ? rows : [element("li", words.none)]));
+const form = by("create");
+/** @type {any} */
+let about;
+
+/** The properties of a JSON Schema made of one struct. @param {any} schema @returns {[string, any][]} */
+const fields = (schema) => Object.entries(/** @type {any} */ (Object.values(schema.$defs ?? {})[0])?.properties ?? {});
+
+/** @param {string} label @param {HTMLElement} control */
+function labelled(label, control) {
+  const made = element("label", label);
+  made.append(control);
+  return made;
+}
+
+async function ruleset() {
+  about = await call(`/v1/rulesets/${form.elements.ruleset.value}`);
+  const { seats } = form.elements;
+  seats.replaceChildren();
+  for (let count = about.seats.minimum; count <= about.seats.maximum; count++) seats.append(new Option(String(count)));
+  seats.value = String(Math.max(2, about.seats.minimum));
+  by("options").replaceChildren(...fields(about.options).map(([name, schema]) => option(name, schema)));
+  by("options").append(
+    labelled(words.visibility, picked("visibility", ["public", "unlisted", "private"], "public")),
+    labelled(words.watching, picked("watching", ["open", "forbidden", "delayed:60"], "open")),
+  );
+  places();
+}
+
+/** @param {string} name @param {string[]} values @param {string} chosen */
+function picked(name, values, chosen) {
+  const select = element("select", "", { name });
+  for (const value of values) select.append(new Option(words[`${name}.${value}`] ?? words[`value.${value}`] ?? value, value, false, value === chosen));
+  return select;
+}
+
+/** @param {string} name @param {any} schema */
+function option(name, schema) {
+  const label = words[`option.${name}`] ?? name;
+  const given = String(schema.default ?? "");
+  if (schema.enum) return labelled(label, picked(`option-${name}`, schema.enum, given));
+  if (schema.type === "boolean") {
+    const box = element("input", "", { type: "checkbox", name: `option-${name}` });
+    box.checked = schema.default;
+    const made = element("label", "", { class: "check" });
+    made.append(box, label);
+    return made;
+  }
+  const limits = { min: String(schema.minimum ?? ""), max: String(schema.maximum ?? "") };
+  return labelled(label, element("input", "", { type: "number", name: `option-${name}`, value: given, ...limits }));
+}
+
+/** A line for each seat: who sits there, and what is chosen for it. */
+function places() {
+  const before = new Map([...by("places").querySelectorAll("select")].map((one) => [one.name, one.value]));
+  by("places").replaceChildren();
+  for (let seat = 1; seat <= Number(form.elements.seats.value); seat++) {
+    const who = element("select", "", { name: `who-${seat}`, "aria-label": say("seat.who", { number: seat }) });
+    if (seat > 1) {
+      for (const bot of [...about.bots].sort((a, b) => b.levels.length - a.levels.length)) {
+        for (const level of [...bot.levels].reverse()) who.append(new Option(say("bot", { name: bot.name, level }), JSON.stringify({ bot: bot.name, level })));
+      }
+      who.append(new Option(words["seat.friend"], "friend"));
+    }
+    who.append(new Option(seat === 1 ? words["seat.me"] : words["seat.me-too"], "me"));
+    who.value = before.get(who.name) || who.options[0].value;
+    const row = labelled(say("seat", { number: seat }), who);
+    for (const [name, schema] of fields(about.choice)) {
+      if (!schema.enum) continue;
+      const wish = element("select", "", { name: `choice-${seat}-${name}`, "aria-label": `${words[`choice.${name}`] ?? name}, ${say("seat", { number: seat })}` });
+      wish.append(new Option(say("any", { what: words[`choice.${name}`] ?? name }), ""));
+      for (const value of schema.enum) wish.append(new Option(term(value), value));
+      wish.value = before.get(wish.name) ?? "";
+      row.append(wish);
+    }
+    by("places").append(row);
   }
 }
 
-async function forms() {
-  by("guest").hidden = known();
-  by("create").hidden = !known();
-  const about = await call("/v1/rulesets/donjon@1");
-  const { seats, hero } = by("create").elements;
-  seats.replaceChildren();
-  for (let count = about.seats.minimum; count <= about.seats.maximum; count++) seats.append(new Option(String(count), String(count)));
-  seats.value = String(Math.max(2, about.seats.minimum));
-  const heroes = JSON.stringify(about.choice).match(/"enum":\[([^\]]*)\]/);
-  while (hero.options.length > 1) hero.remove(1);
-  for (const name of heroes ? JSON.parse(`[${heroes[1]}]`) : []) hero.append(new Option(name[0].toUpperCase() + name.slice(1), name));
-  by("create").dataset.bot = about.bots[0]?.name ?? "";
+/** @param {number} seat */
+function chosen(seat) {
+  const found = fields(about.choice).map(([name]) => [name, form.elements[`choice-${seat}-${name}`]?.value]);
+  return Object.fromEntries(found.filter(([, value]) => value));
 }
 
-by("guest").addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
-  event.preventDefault();
-  try {
-    useCsrf((await call("/session", { name: by("guest").elements.name.value })).csrf);
-    await forms();
-  } catch (error) { toast(error); }
-});
+async function create() {
+  const { seats, name, visibility, watching } = form.elements;
+  const count = Number(seats.value);
+  /** @type {Record<string, any>} */
+  const options = {};
+  for (const [option, schema] of fields(about.options)) {
+    const control = form.elements[`option-${option}`];
+    const value = schema.type === "boolean" ? control.checked : schema.enum ? control.value : Number(control.value);
+    if (value !== schema.default) options[option] = value;
+  }
+  if (!me) await enter(name.value.trim());
+  const made = await call("/v1/games", { ruleset: about.ruleset, seats: count, options, visibility: visibility.value, watching: watching.value, ...chosen(1) },
+    { headers: { "Idempotency-Key": newKey() } });
+  let full = true;
+  for (let seat = 2; seat <= count; seat++) {
+    const who = form.elements[`who-${seat}`].value;
+    if (who === "friend") { full = false; continue; }
+    await call(`/v1/games/${made.game_id}/seats`, { seat, ...chosen(seat), ...(who === "me" ? {} : JSON.parse(who)) });
+  }
+  if (full) await call(`/v1/games/${made.game_id}/start`, {});
+  location.assign(`/games/${made.game_id}`);
+}
 
-by("create").addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
+form.addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
-  const { seats, hero, bots } = by("create").elements;
-  try {
-    const count = Number(seats.value);
-    const made = await call("/v1/games", { ruleset: "donjon@1", seats: count, ...(hero.value ? { hero: hero.value } : {}) }, { "Idempotency-Key": crypto.randomUUID?.() ?? String(Math.random()) });
-    if (bots.checked) {
-      for (let seat = 2; seat <= count; seat++) await call(`/v1/games/${made.game_id}/seats`, { bot: by("create").dataset.bot });
-      await call(`/v1/games/${made.game_id}/start`, {});
-    }
-    location.assign(`/games/${made.game_id}`);
-  } catch (error) { toast(error); }
+  const submit = form.querySelector("button.main");
+  submit.disabled = true;
+  try { await create(); } catch (error) { toast(error); submit.disabled = false; }
 });
+form.elements.seats.addEventListener("change", places);
+form.elements.ruleset.addEventListener("change", () => ruleset().catch(toast));
 
-void say;
-try { await forms(); await lists(); } catch (error) { toast(error); }
+async function lists() {
+  for (const status of ["open", "playing", "finished"]) {
+    await games(by(status), `status=${status}&limit=12`, /** @type {any} */ (document.querySelector(`[data-list=${status}]`)));
+  }
+  if (!me) return;
+  const { games: own } = await call("/v1/games?player=me&limit=30");
+  const going = own.filter((/** @type {any} */ game) => ["open", "playing"].includes(game.status));
+  by("mine").replaceChildren(...(going.length ? going.map(card) : [element("li", words.none, { class: "dim" })]));
+}
+
+try {
+  const { rulesets } = await call("/v1/rulesets");
+  for (const one of rulesets) form.elements.ruleset.append(new Option(one.title, one.ruleset));
+  await ruleset();
+  await lists();
+} catch (error) { toast(error); }

@@ -1,71 +1,168 @@
-// The replay room: any position of a game. It asks for nothing that lies behind the position shown.
-import { by, call, drawing, element, say, toast, words } from "./api.mjs";
+// The replay room: any position of a game, with nothing told of what comes after it unless that is asked for.
+import { by, call, calm, choose, element, me, say, toast, words } from "./api.mjs";
+import { Picture } from "./picture.mjs";
 
-const id = document.body.dataset.game, game = `/v1/games/${id}`;
-const scrubber = by("scrubber");
-let at = Number(document.body.dataset.at), end = 0, wanted = at, working = false, timer = 0;
+const id = document.body.dataset.game;
+const api = `/v1/games/${id}`;
+const picture = new Picture(by("map"), by("panel"));
+const BASE_MS = 900, LONGEST_MS = 4000;
 
-/** @param {number} to */
-async function go(to) {
-  wanted = Math.max(0, Math.min(end, to));
-  if (working) return;
-  working = true;
-  try {
-    do { at = wanted; await draw(at); } while (wanted !== at);
-  } catch (error) { stop(); toast(error); }
-  working = false;
+/** Every step of the game; what lies behind `seen` is shown only to who asked for it. @type {any[]} */
+let steps = [];
+/** @type {any[]} */
+let chapters = [];
+let at = -1, end = 0, seen = 0, wanted = 0, drawing = false, timer = 0;
+
+const spoiled = () => by("spoilers").checked;
+const reach = () => (spoiled() ? end : Math.max(seen, 0));
+
+async function load() {
+  for (let after = 0; ; ) {
+    const page = await call(`${api}/replay?after=${after}&limit=500&spoilers=1`);
+    steps.push(...page.steps);
+    chapters = page.chapters;
+    end = page.length;
+    if (page.next === null || page.next <= after) break;
+    after = page.next;
+  }
 }
 
-/** @param {number} here */
-async function draw(here) {
-  const after = Math.max(0, here - 100);
-  const [svg, page] = await Promise.all([call(`${game}/positions/${here}.svg`), call(`${game}/replay?at=${here}&after=${after}`)]);
-  by("picture").replaceChildren(drawing(svg));
-  scrubber.value = String(here);
-  scrubber.setAttribute("aria-valuetext", say("moment", { number: here }));
-  history.replaceState(null, "", `/games/${id}/at/${here}`);
-  by("status").textContent = [say("moment", { number: here }), page.steps.at(-1)?.words].filter(Boolean).join(" · ");
-  by("log").start = after + 1;
-  by("log").replaceChildren(...page.steps.map((/** @type {any} */ step, /** @type {number} */ number) => jump(step.words, after + number + 1)));
-  by("log").scrollTop = by("log").scrollHeight;
-  by("chapters").replaceChildren(...page.chapters.map((/** @type {any} */ one) => jump(one.words ?? one.title ?? one.kind, one.at ?? one.version ?? one.start)));
+/** Go to a position: the last one asked for is shown, whatever was asked for in between. @param {number} to */
+async function go(to) {
+  wanted = Math.max(0, Math.min(end, to));
+  if (drawing) return;
+  drawing = true;
+  try {
+    while (at !== wanted) {
+      const next = wanted;
+      const svg = await call(`${api}/positions/${next}.svg`);
+      picture.show(svg, Math.abs(next - at) === 1 && at >= 0);
+      at = next;
+      seen = Math.max(seen, at);
+      tell();
+    }
+    for (const near of [at + 1, at + 2]) if (near <= end) void call(`${api}/positions/${near}.svg`).catch(() => {}); // kept by the browser
+  } catch (error) { stop(); toast(error); } finally { drawing = false; }
+}
+
+function tell() {
+  const now = steps.filter((step) => step.version === at).map((step) => step.words).join(" ");
+  by("said").textContent = now || (at === 0 ? words.opening : "");
+  const scrubber = by("scrubber");
+  scrubber.max = String(reach());
+  scrubber.value = String(at);
+  scrubber.setAttribute("aria-valuetext", say("moment", { number: at }));
+  by("number").textContent = spoiled() ? `${at} / ${end}` : String(at);
+  history.replaceState(null, "", `/games/${id}/at/${at}`);
+  by("forward").disabled = by("run").disabled = at >= end;
+  by("back").disabled = by("first").disabled = at <= 0;
+  by("last").disabled = at >= reach();
+  lists();
+}
+
+let listed = "";
+function lists() {
+  const limit = reach(), made = `${limit} ${spoiled()}`;
+  if (made !== listed) {
+    listed = made;
+    by("log").replaceChildren(...steps.filter((step) => step.version <= limit).map((step) => jump(step.words, step.version)));
+    by("chapters").replaceChildren(...chapters.filter((one) => one.version <= limit).map((one) => jump(one.title, one.version)));
+  }
+  for (const list of [by("log"), by("chapters")]) {
+    list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    const here = [...list.querySelectorAll("button")].filter((one) => Number(one.dataset.at) <= at).at(-1);
+    if (!here) continue;
+    here.setAttribute("aria-current", "step");
+    list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
+  }
 }
 
 /** @param {string} text @param {number} to */
 function jump(text, to) {
-  const line = document.createElement("li"), button = element("button", text);
-  button.addEventListener("click", () => go(to));
-  line.append(button);
+  const line = element("li"), made = element("button", text, { type: "button", "data-at": String(to) });
+  made.addEventListener("click", () => { stop(); go(to); });
+  line.append(made);
   return line;
 }
 
-function stop() {
-  clearInterval(timer);
-  timer = 0;
-  by("run").textContent = words.run;
-}
-function run() {
-  if (timer) { stop(); return; }
-  by("run").textContent = words.stop;
-  timer = window.setInterval(() => { if (wanted >= end) stop(); else if (!working) go(at + 1); }, 700);
+/** Where the next stop is, one way or the other. @param {number} way */
+function stopAt(way) {
+  const by_ = by("by").value;
+  if (by_ === "event") return wanted + way;
+  const kinds = by_ === "turn" ? ["turn-started", "turn-ended", "turn"] : ["fight-won", "fight-tied", "fight-lost"];
+  const found = steps.filter((step) => kinds.includes(step.kind) || kinds.includes(step.happening?.type)).map((step) => step.version);
+  const next = way > 0 ? found.find((version) => version > wanted) : found.filter((version) => version < wanted).at(-1);
+  return next ?? (way > 0 ? end : 0);
 }
 
-by("first").addEventListener("click", () => go(0));
-by("back").addEventListener("click", () => go(wanted - 1));
-by("forward").addEventListener("click", () => go(wanted + 1));
+// -- playing ---------------------------------------------------------------------------------------------------------
+
+function stop() {
+  clearTimeout(timer);
+  timer = 0;
+  by("run").textContent = "▶";
+  by("run").setAttribute("aria-label", words.run);
+}
+
+function run() {
+  if (timer) { stop(); return; }
+  by("run").textContent = "⏸";
+  by("run").setAttribute("aria-label", words.stop);
+  const step = async () => {
+    await go(stopAt(1));
+    if (!timer) return;
+    if (at >= end) { stop(); return; }
+    timer = window.setTimeout(step, gap());
+  };
+  timer = window.setTimeout(step, 0);
+}
+
+/** How long a position is shown: as long as it was at the table, idle gaps squeezed, or evenly. */
+function gap() {
+  const speed = by("speed").value;
+  if (speed !== "real") return BASE_MS / Number(speed);
+  const times = [at, at + 1].map((version) => steps.find((step) => step.version === version)?.at).map((time) => Date.parse(time ?? ""));
+  const took = times[1] - times[0];
+  return Number.isFinite(took) ? Math.max(200, Math.min(took, LONGEST_MS)) : BASE_MS;
+}
+
+by("first").addEventListener("click", () => { stop(); go(0); });
+by("back").addEventListener("click", () => { stop(); go(stopAt(-1)); });
+by("forward").addEventListener("click", () => { stop(); go(stopAt(1)); });
+by("last").addEventListener("click", () => { stop(); go(reach()); });
 by("run").addEventListener("click", run);
-scrubber.addEventListener("input", () => go(Number(scrubber.value)));
+by("scrubber").addEventListener("input", () => { stop(); go(Number(by("scrubber").value)); });
+by("spoilers").addEventListener("change", tell);
+by("share").addEventListener("click", async () => {
+  const address = `${location.origin}/games/${id}/at/${at}`;
+  try { await navigator.clipboard.writeText(address); toast(words.copied); } catch { toast(address); }
+});
+by("fork")?.addEventListener("click", async () => {
+  if (!me) { toast(words["fork.guest"], { href: "/", text: words.lobby }); return; }
+  if (await choose(say("fork.sure", { number: at }), [words.fork]) !== 0) return;
+  try { location.assign(`/games/${(await call(`${api}/forks`, { version: at })).game_id}`); } catch (error) { toast(error); }
+});
 document.addEventListener("keydown", (event) => {
   const inside = /** @type {Element} */ (event.target);
-  if (inside.matches("input:not([type=range]), select") || (event.key === " " && inside.matches("button, a"))) return;
-  /** @type {Record<string, () => void>} */
-  const keys = { ArrowLeft: () => go(wanted - 1), ArrowRight: () => go(wanted + 1), Home: () => go(0), End: () => go(end), " ": run };
+  if (event.altKey || event.ctrlKey || event.metaKey || inside.matches("select, input:not([type=range])") || inside.closest("dialog")) return;
+  if (event.key === " " && inside.matches("button, a, summary")) return;
+  /** @type {Record<string, () => unknown>} */
+  const keys = {
+    ArrowLeft: () => { stop(); return go(stopAt(-1)); },
+    ArrowRight: () => { stop(); return go(stopAt(1)); },
+    Home: () => { stop(); return go(0); },
+    End: () => { stop(); return go(reach()); },
+    " ": run,
+  };
   const does = keys[event.key];
   if (does) { event.preventDefault(); does(); }
 });
 
 try {
-  end = (await call(game)).version;
-  scrubber.max = String(end);
-  await go(at);
+  await load();
+  const asked = document.body.dataset.at;
+  seen = Number(asked ?? 0);
+  const begins = steps.find((step) => step.kind === "seeded" || step.happening)?.version ?? 0; // the first position with a map
+  await go(asked === undefined ? Math.min(begins, end) : seen);
+  if (calm) document.body.classList.add("calm");
 } catch (error) { toast(error); }

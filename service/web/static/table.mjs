@@ -1,123 +1,308 @@
-// The table: the picture with its targets, what may be done, what happened, as it happens.
-import { by, call, drawing, element, known, language, say, toast, words } from "./api.mjs";
+// The table: the picture with its targets, whose turn it is, what happened, as it happens.
+import { button, by, call, called, calm, choose, element, language, me, newKey, pause, persist, say, term, toast, words, Refused } from "./api.mjs";
+import { Picture } from "./picture.mjs";
 
-const game = `/v1/games/${document.body.dataset.game}`;
-let version = -1, drawing_now = false, again = false, busy = false;
-/** @type {string[]} */
-let mine = [];
+const id = document.body.dataset.game;
+const api = `/v1/games/${id}`;
+const creator = document.body.dataset.creator === "1";
+const picture = new Picture(by("map"), by("panel"));
+const TOLD = 80, PACE_MS = 430, JUMP = 12;
 
-/** @param {any} action @param {number} expected @param {number} seat */
-async function act(action, expected, seat) {
-  if (busy) return;
-  busy = true;
-  const key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+/** @type {any} */
+let game;
+/** What may be done now. @type {any} */
+let may = { seat: null, actions: [], refused: [] };
+let shown = -1, newest = 0, told = 0;
+let working = false, busy = false;
+
+/** @param {boolean} lost */
+const tellLost = (lost) => { by("lost").hidden = !lost; };
+const mine = () => game.seats.filter((/** @type {any} */ seat) => me && seat.player_id === me && !seat.bot).map((/** @type {any} */ seat) => seat.seat);
+
+// -- showing ---------------------------------------------------------------------------------------------------------
+
+/** Show what is newer than what is shown, a step at a time, then lay over it what may be done. */
+async function catchUp() {
+  if (working) return;
+  working = true;
   try {
-    for (let tries = 0; ; tries++) {
-      try {
-        await call(`${game}/actions?seat=${seat}`, { action, expected_version: expected }, { "Idempotency-Key": key });
-        break;
-      } catch (error) {
-        if (!(error instanceof TypeError) || tries === 5) throw error; // no answer: the same key cannot act twice
-        toast(words.lost);
-        await new Promise((done) => setTimeout(done, 500 * 2 ** tries));
+    do {
+      while (shown < newest) {
+        const jump = shown < 0 || calm || document.hidden || newest - shown > JUMP;
+        await draw(jump ? newest : shown + 1);
+        if (!jump && shown < newest) await pause(PACE_MS);
       }
-    }
-  } catch (error) { toast(error); }
-  busy = false;
-  await show();
+      await settle();
+    } while (shown < newest);
+  } catch (error) {
+    toast(error);
+  } finally {
+    working = false;
+  }
 }
 
-/** @param {Element} where @param {string} label @param {() => void} what @param {boolean} may */
-function clickable(where, label, what, may) {
-  where.classList.add("target");
-  if (!may) where.classList.add("refused");
-  where.setAttribute("role", "button");
-  where.setAttribute("tabindex", "0");
-  where.setAttribute("aria-label", label);
-  if (!may) where.setAttribute("aria-disabled", "true");
-  where.addEventListener("click", (event) => { event.stopPropagation(); what(); });
-  where.addEventListener("keydown", (event) => {
-    const key = /** @type {KeyboardEvent} */ (event).key;
-    if (key === "Enter" || key === " ") { event.preventDefault(); what(); }
-  });
+/** @param {number} version */
+async function draw(version) {
+  const svg = await persist(() => call(`${api}/positions/${version}.svg`), tellLost);
+  const focused = document.activeElement?.id ?? "";
+  const inside = by("map").contains(document.activeElement) || by("panel").contains(document.activeElement);
+  picture.show(svg, shown >= 0);
+  shown = version;
+  delete document.body.dataset.settled;
+  if (inside) { refocus = focused; by("map").focus({ preventScroll: true }); }
+}
+let refocus = "";
+
+async function settle() {
+  game = await persist(() => call(api), tellLost);
+  const playing = game.status === "playing" && mine().length > 0;
+  may = playing ? await persist(() => call(`${api}/actions`), tellLost) : { seat: null, actions: [], refused: [], version: game.version };
+  newest = Math.max(newest, game.version, may.version);
+  if (shown < newest) return;
+  lay();
+  tell();
+  if (refocus) picture.find(refocus)?.focus({ preventScroll: true });
+  refocus = "";
+  document.body.dataset.settled = String(shown); // all that is to be seen is shown, and what may be done lies over it
 }
 
-async function show() {
-  if (drawing_now) { again = true; return; }
-  drawing_now = true;
-  do {
-    again = false;
-    try { await once(); } catch (error) { toast(error); }
-  } while (again);
-  drawing_now = false;
-}
-
-async function once() {
-  const shown = await call(game);
-  const may = shown.status === "playing" ? await call(`${game}/actions`) : { actions: [], refused: [], seat: null, version: shown.version };
-  const now = Math.max(may.version, shown.version);
-  const svg = drawing(await call(`${game}/positions/${may.version}.svg${may.seat ? `?seat=${may.seat}` : ""}`));
-  const focused = document.activeElement?.id;
-  by("picture").replaceChildren(svg);
-  const buttons = by("actions");
-  buttons.replaceChildren();
+/** Lay over the picture what may be done, and what is refused with its reason. */
+function lay() {
   /** @type {Map<string, any[]>} */
   const targets = new Map();
-  for (const one of may.actions) {
-    targets.set(one.target, [...(targets.get(one.target) ?? []), one]);
-    const button = element("button", one.label);
-    button.addEventListener("click", () => act(one.action, may.version, may.seat));
-    buttons.append(button);
-  }
-  for (const [id, choices] of targets) {
-    const where = svg.querySelector(`#${CSS.escape(id)}`);
-    if (!where) continue;
-    clickable(where, choices.map((one) => one.label).join(" / "), () => {
-      if (choices.length === 1) act(choices[0].action, may.version, may.seat);
-      else buttons.children[may.actions.indexOf(choices[0])].focus(); // several at one place: chosen among the buttons
-    }, true);
+  for (const one of may.actions) targets.set(one.target, [...(targets.get(one.target) ?? []), one]);
+  for (const [target, offers] of targets) {
+    picture.target(target, offers.map((one) => one.label).join(" / "), true, () => offered(offers));
   }
   for (const one of may.refused) {
-    const where = one.target && !targets.has(one.target) ? svg.querySelector(`#${CSS.escape(one.target)}`) : null;
-    if (where) clickable(where, one.message, () => toast(one.message), false);
+    if (!targets.has(one.target)) picture.target(one.target, one.message, false, () => refuse(one));
   }
-  if (focused) /** @type {any} */ (svg.querySelector(`#${CSS.escape(focused)}`))?.focus?.();
-  const name = (/** @type {number} */ seat) => shown.seats[seat - 1]?.name ?? String(seat);
-  const acting = shown.to_act[0];
-  by("status").textContent = shown.status === "open" ? words.waiting
-    : shown.status !== "playing" ? [words.over, ...(shown.outcome?.winners ?? []).map((/** @type {number} */ seat) => say("winner", { name: name(seat) }))].join(" ")
-    : may.actions.length ? say("your-turn", { name: name(may.seat) })
-    : acting ? say("turn-of", { name: name(acting) }) : "";
-  if (shown.status === "open" && known()) {
-    for (const [label, path] of [[words.sit, "seats"], [words.start, "start"]]) {
-      const free = shown.seats.some((/** @type {any} */ seat) => seat.player_id === null);
-      if ((path === "seats") !== free) continue;
-      const button = element("button", label);
-      button.addEventListener("click", () => call(`${game}/${path}`, {}).then(show, toast));
-      buttons.append(button);
-    }
-  }
-  version = now;
+  by("actions").replaceChildren(...may.actions.map((/** @type {any} */ one) => button(one.label, () => act(one.action))));
 }
+
+/** @param {any[]} offers */
+async function offered(offers) {
+  const which = offers.length === 1 ? 0 : await choose(words["choose-one"], offers.map((one) => one.label));
+  if (which !== undefined) await act(offers[which].action);
+}
+
+/** @param {any} one */
+function refuse(one) {
+  toast(one.message, one.rule ? { href: `/rules/${game.ruleset}#${one.rule}`, text: say("rule", { number: one.rule }) } : undefined);
+}
+
+// -- saying ----------------------------------------------------------------------------------------------------------
+
+function tell() {
+  const moves = picture.find("moves")?.querySelector("title")?.textContent ?? "";
+  const acting = game.to_act[0];
+  const next = may.actions.find((/** @type {any} */ one) => one.target === "next");
+  const later = may.refused.find((/** @type {any} */ one) => one.target === "next");
+  const buttons = [];
+  let status = "", hint = "";
+  if (game.status === "open") status = words.waiting;
+  else if (game.status === "playing" && may.actions.length) {
+    status = say("your-turn", { name: called(game.seats[may.seat - 1]) });
+    hint = next ? moves : [moves, later ? say("next.later", { why: later.message }) : ""].filter(Boolean).join(" · ");
+    if (next) buttons.push(button(`${next.label} ▸`, () => act(next.action), "main"));
+  } else if (game.status === "playing") {
+    status = acting ? say("turn-of", { name: called(game.seats[acting - 1]) }) : "";
+    hint = mine().length ? "" : words.watch;
+  } else {
+    status = [words[`status.${game.status}`], ...(game.outcome?.winners ?? []).map((/** @type {number} */ seat) => say("winner", { name: called(game.seats[seat - 1]) }))].join(" · ");
+    buttons.push(link(words.replay, `/games/${id}/replay`), link(words.audit, `/games/${id}/audit`), link(words.again, "/"));
+  }
+  by("status").textContent = status;
+  by("hint").textContent = hint;
+  by("buttons").replaceChildren(...buttons);
+  document.title = `${may.actions.length && game.status === "playing" ? "● " : ""}${status} · ${term(game.ruleset.split("@")[0])}`;
+  clock();
+  seats();
+  const seat = mine()[0];
+  by("leave").replaceChildren(...(game.status === "playing" && seat ? [button(words.resign, () => resign(may.seat ?? seat), "quiet")] : []));
+}
+
+/** @param {string} text @param {string} href */
+const link = (text, href) => element("a", text, { href, class: "button" });
 
 /** @param {any} event */
-function tell(event) {
-  if (!event.narration || mine.includes(String(event.seq))) return;
-  mine.push(String(event.seq));
-  const line = element("li", event.narration);
-  by("log").append(line);
-  by("log").scrollTop = by("log").scrollHeight;
+function log(event) {
+  if (event.seq <= told) return;
+  told = event.seq;
+  if (!event.narration) return;
+  const line = element("li", "", mine().includes(event.seat) ? { class: "mine" } : {});
+  line.append(element("a", String(event.seq), { href: `/games/${id}/at/${event.seq}`, "aria-label": say("moment", { number: event.seq }) }), event.narration);
+  const list = by("log");
+  list.append(line);
+  while (list.children.length > 400) list.firstElementChild.remove();
+  list.scrollTop = list.scrollHeight;
 }
 
-await show();
-const stream = new EventSource(`${game}/events?lang=${language}&after=0`);
-let due = 0;
-stream.onmessage = (message) => {
-  const event = JSON.parse(message.data);
-  tell(event.event ?? event);
-  clearTimeout(due);
-  if (Number(message.lastEventId) > version) due = window.setTimeout(show, 30);
-};
-stream.addEventListener("end", () => { stream.close(); show(); });
-stream.onerror = () => { if (stream.readyState !== EventSource.CLOSED) by("status").textContent = words.lost; };
-stream.onopen = () => { show(); };
+// -- the clock of a turn ---------------------------------------------------------------------------------------------
+
+let ticking = 0;
+function clock() {
+  clearInterval(ticking);
+  const seconds = game.options.turn_seconds;
+  if (game.status !== "playing" || !seconds) return;
+  const due = Date.parse(game.updated_at) + seconds * 1000;
+  const waits = element("span", "", { class: "dim" });
+  by("buttons").append(waits);
+  const tick = () => {
+    const left = Math.ceil((due - Date.now()) / 1000);
+    waits.textContent = left > 0 ? say("clock", { seconds: left }) : words["clock.over"];
+    if (left > 0) return;
+    clearInterval(ticking);
+    if (mine().length && !may.actions.length) by("buttons").append(button(words.claim, () => doing(() => call(`${api}/timeout`, {}))));
+  };
+  tick();
+  ticking = window.setInterval(tick, 1000);
+}
+
+// -- acting ----------------------------------------------------------------------------------------------------------
+
+/** @param {any} action */
+function act(action) {
+  const key = newKey(), { seat, version } = may;
+  return doing(() => call(`${api}/actions?seat=${seat}`, { action, expected_version: version }, { headers: { "Idempotency-Key": key } }), true);
+}
+
+/** @param {() => Promise<any>} what @param {boolean} [again] May it be sent again where no answer came? */
+async function doing(what, again) {
+  if (busy) return;
+  busy = true;
+  document.body.classList.add("busy");
+  try {
+    const done = again ? await persist(what, tellLost) : await what();
+    if (done?.version) newest = Math.max(newest, done.version);
+  } catch (error) {
+    if (error instanceof Refused && error.problem.version) newest = Math.max(newest, error.problem.version);
+    const rule = error instanceof Refused ? error.problem.rule : "";
+    toast(error, rule ? { href: `/rules/${game.ruleset}#${rule}`, text: say("rule", { number: rule }) } : undefined);
+  } finally {
+    busy = false;
+    document.body.classList.remove("busy");
+  }
+  await catchUp();
+}
+
+/** @param {number} seat */
+async function resign(seat) {
+  if (await choose(words["resign.sure"], [words.resign]) === 0) await doing(() => call(`${api}/seats/${seat}/resign`, undefined, { method: "POST" }));
+}
+
+document.addEventListener("keydown", (event) => {
+  const inside = /** @type {Element} */ (event.target);
+  if (event.altKey || event.ctrlKey || event.metaKey || inside.matches("input, select, textarea, #log") || inside.closest("dialog")) return;
+  const where = picture.beside(may.seat, event.key);
+  if (!where?.matches(".target, .refused-target")) return;
+  event.preventDefault();
+  where.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+});
+
+// -- before the start ------------------------------------------------------------------------------------------------
+
+/** @type {any} */
+let about;
+async function seats() {
+  const box = by("seats");
+  box.hidden = game.status !== "open";
+  if (box.hidden) return;
+  about ??= await call(`/v1/rulesets/${game.ruleset}`);
+  const list = element("ul");
+  const free = game.seats.filter((/** @type {any} */ seat) => !seat.player_id);
+  for (const seat of game.seats) {
+    const row = element("li");
+    row.append(element("span", `${seat.seat}. ${called(seat)}`));
+    const leave = () => doing(() => call(`${api}/seats/${seat.seat}`, undefined, { method: "DELETE" }));
+    if (seat.player_id && ((seat.player_id === me && !seat.bot) || (seat.bot && creator))) row.append(button(words.leave, leave, "quiet"));
+    list.append(row);
+  }
+  const parts = [element("h2", words["seats.title"]), list];
+  if (free.length) parts.push(sitting());
+  if (creator && !free.length) parts.push(button(words.start, () => doing(() => call(`${api}/start`, {})), "main"));
+  else if (!free.length) parts.push(element("p", words["start.waits"], { class: "dim" }));
+  if (free.length) parts.push(element("p", words.invite, { class: "dim" }), shared());
+  box.replaceChildren(...parts);
+}
+
+function sitting() {
+  const bar = element("div", "", { class: "bar" });
+  const field = Object.entries(Object.values(about.choice.$defs ?? {})[0]?.properties ?? {}).find(([, schema]) => /** @type {any} */ (schema).enum);
+  const wish = element("select", "", { "aria-label": field ? words[`choice.${field[0]}`] ?? field[0] : "" });
+  if (field) {
+    const taken = game.seats.map((/** @type {any} */ seat) => seat.hero);
+    wish.append(new Option(words.any, ""));
+    for (const name of /** @type {any} */ (field[1]).enum) if (!taken.includes(name)) wish.append(new Option(term(name), name));
+    bar.append(wish);
+  }
+  const chosen = () => (field && wish.value ? { [field[0]]: wish.value } : {});
+  if (me) bar.append(button(mine().length ? words["sit.again"] : words.sit, () => doing(() => call(`${api}/seats`, chosen())), "main"));
+  else bar.append(link(words["sit.guest"], "/"));
+  if (creator) {
+    for (const bot of about.bots) {
+      for (const level of bot.levels) {
+        bar.append(button(say("bot.add", { name: say("bot", { name: bot.name, level }) }), () => doing(() => call(`${api}/seats`, { bot: bot.name, level, ...chosen() }))));
+      }
+    }
+  }
+  if (!me) {
+    const name = element("input", "", { maxlength: "40", placeholder: words["name.example"], "aria-label": words.name, autocomplete: "nickname" });
+    const enter = button(words.sit, async () => {
+      try {
+        await call("/session", { name: name.value.trim() });
+        sessionStorage.setItem("sit", JSON.stringify({ game: id, choice: chosen() }));
+        location.reload();
+      } catch (error) { toast(error); }
+    }, "main");
+    bar.replaceChildren(...(field ? [wish] : []), name, enter);
+  }
+  return bar;
+}
+
+function shared() {
+  const bar = element("div", "", { class: "bar" });
+  const address = element("input", "", { readonly: "", value: location.origin + location.pathname, "aria-label": words.share });
+  bar.append(address, button(words.copy, async () => {
+    address.select();
+    await navigator.clipboard?.writeText(address.value);
+    toast(words.copied);
+  }));
+  return bar;
+}
+
+// -- live ------------------------------------------------------------------------------------------------------------
+
+/** @param {number} after */
+function listen(after) {
+  const stream = new EventSource(`${api}/events?after=${after}&lang=${language}`);
+  stream.onopen = () => tellLost(false);
+  stream.onmessage = (message) => {
+    const event = JSON.parse(message.data);
+    log(event);
+    newest = Math.max(newest, event.seq);
+    catchUp();
+  };
+  stream.addEventListener("end", () => { stream.close(); catchUp(); });
+  stream.onerror = () => {
+    tellLost(true);
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(told), 1500); // refused, not only cut off
+  };
+  addEventListener("pagehide", () => stream.close(), { once: true });
+}
+
+try {
+  game = await call(api);
+  newest = game.version;
+  const wish = sessionStorage.getItem("sit");
+  if (wish && me && game.status === "open") {
+    sessionStorage.removeItem("sit");
+    const { game: where, choice } = JSON.parse(wish);
+    if (where === id) await doing(() => call(`${api}/seats`, choice));
+  }
+  told = Math.max(0, newest - TOLD);
+  await catchUp();
+  listen(told);
+} catch (error) {
+  toast(error);
+}
