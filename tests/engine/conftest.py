@@ -245,6 +245,11 @@ def built_fixture() -> Callable[..., list[Legal]]:
     return built
 
 
+@pytest.fixture(name="committed")
+def committed_fixture() -> Callable[[str], Committed]:
+    return committed
+
+
 @pytest.fixture(name="packed")
 def packed_fixture() -> Callable[[msgspec.Struct], bytes]:
     return packed
