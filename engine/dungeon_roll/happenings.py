@@ -170,7 +170,7 @@ class PhaseEntered(OfHero, frozen=True):
 
     rule: ClassVar[str] = "2.0"
     level: int
-    phase: Literal["monster", "loot", "dragon", "regroup"]
+    phase: str
 
 
 class LevelCleared(OfHero, frozen=True):
@@ -230,9 +230,9 @@ class DiceDiscarded(OfHero, frozen=True):
 
 
 class DiceSet(OfHero, frozen=True):
-    """Dice are turned to a face."""
+    """Dice are turned to a face by the hero."""
 
-    rule: ClassVar[str] = "3.3.1"
+    rule: ClassVar[str] = "3"
     before: Dice
     dice: Dice
 
@@ -358,10 +358,9 @@ class HeroLeveledUp(OfHero, frozen=True):
 
 
 class SpecialtyUsed(OfHero, frozen=True):
-    """``power``: its name."""
+    """Specialties have no names."""
 
     rule: ClassVar[str] = "3"
-    power: str
 
 
 class UltimateUsed(OfHero, frozen=True):

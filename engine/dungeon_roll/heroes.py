@@ -37,7 +37,7 @@ ANY_NUMBER: Final = 15
 
 
 class Power(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something a hero does: a specialty that is used, or an ultimate.
+    """Something a hero does: an ultimate, or a specialty that is used; those have no names of their own.
 
     ``of``: the dice among which the player names up to ``most`` (0: none are named); ``most_by``: no more than there
     are dice in the lair, or Champions in the party; ``faces``: what the player may choose; ``into``: what dice become;
@@ -132,7 +132,7 @@ def revives(name: str, count: int, *, binds: bool = False) -> Power:
 BATTLECRY: Final = Power(name="battlecry", effect="into-lair", phases=M, of=("monsters",))
 BARD_SONG: Final = Power(name="bard-song", effect="sweep", of=("lair",))
 VIKING_FURY: Final = Power(name="viking-fury", effect="sweep", of=("lair",))
-TRACK: Final = Power(name="track", effect="reroll", phases=M, of=("goblin",), most=1, per_level=True)
+TRACK: Final = Power(name="specialty", effect="reroll", phases=M, of=("goblin",), most=1, per_level=True)
 VIKINGS: Final = ("champion",) * 5
 TRAVELLERS: Final = ("fighter", "cleric", "mage", "thief", "scroll", "champion", "champion")
 EVERYBODY: Final = ("fighter", "cleric", "mage", "thief", "champion")
@@ -221,7 +221,7 @@ PACK_2: Final[dict[str, Hero]] = {
         "3.4.3",
         Side(
             name="toulak",
-            specialty=Power(name="maze", effect="reroll", of=("level",), most=1, per_level=True),
+            specialty=Power(name="specialty", effect="reroll", phases=M, of=("level",), most=1, per_level=True),
             ultimate=Power(name="deafening-roar", effect="sweep", phases=M, of=("monsters",)),
         ),
     ),
@@ -241,7 +241,7 @@ PACK_2: Final[dict[str, Hero]] = {
         Side(
             name="tristan",
             after_two="treasure",
-            specialty=Power(name="bribe", effect="refresh", phases=MLDR, pay=("treasure",)),
+            specialty=Power(name="specialty", effect="refresh", pay=("treasure",)),
             ultimate=Power(name="calculated-risk", effect="reroll", of=("level", "lair"), most=ANY_NUMBER),
         ),
     ),
@@ -252,7 +252,7 @@ PACK_2: Final[dict[str, Hero]] = {
             forming="scrolls",
             refreshed_by="all-monsters",
             specialty=Power(
-                name="dragon-call", effect="into-lair", phases=M, of=("monsters",), most=1, pay=("scroll",)
+                name="specialty", effect="into-lair", phases=M, of=("monsters",), most=1, pay=("scroll",)
             ),
             ultimate=Power(name="word-of-command", effect="enlist", of=("lair",), into="dragon"),
         ),
@@ -262,7 +262,7 @@ PACK_2: Final[dict[str, Hero]] = {
         Side(
             name="alexandra",
             scrolls_as=("champion",),
-            specialty=Power(name="study", effect="reroll", of=("level", "party"), most=ANY_NUMBER, pay=("party",)),
+            specialty=Power(name="specialty", effect="reroll", of=("level", "party"), most=ANY_NUMBER, pay=("party",)),
             ultimate=Power(name="forbidden-knowledge", effect="slay", phases=("dragon",), pay=("scroll",)),
         ),
     ),

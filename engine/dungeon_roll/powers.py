@@ -426,7 +426,7 @@ def use_specialty(state: State, action: act.UseSpecialty, chance: Chance) -> lis
     power = state.seat.side.specialty
     assert power
     state.delve.specialty_used = power.per_level
-    return [told.SpecialtyUsed(*who(state), power.name), *carry_out(state, power, action, chance)]
+    return [told.SpecialtyUsed(*who(state)), *carry_out(state, power, action, chance)]
 
 
 def use_ultimate(state: State, action: act.UseUltimate, chance: Chance) -> list[Happening]:

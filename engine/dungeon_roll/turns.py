@@ -138,7 +138,7 @@ def settle(state: State, *, entered: bool = False) -> list[Happening]:
     phase = phase_of(state)
     if phase != state.phase or entered:
         state.phase = phase
-        out.append(told.PhaseEntered(*who(state), delve.level, phase))  # type: ignore[arg-type]
+        out.append(told.PhaseEntered(*who(state), delve.level, phase))
         if phase == "regroup":
             return out + regroup(state)
     faces = set(delve.dice.values())
