@@ -16,10 +16,10 @@ endef
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench golden lock clean
+.PHONY: help run test check bench golden screenshots lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: .venv/.run ## start the service and its database on http://127.0.0.1:8000 (PORT=, DATA=directory to keep games in)
 	@exec $(venv)/annals serve $(if $(PORT),--port '$(PORT)') $(if $(DATA),--data '$(DATA)')
@@ -38,6 +38,10 @@ bench: .venv/.test ## measure against ceilings and peers, write bench/results.js
 
 golden: .venv/.test ## tell the golden playthroughs anew, and write their digests and the names that are stored
 	$(venv)/python -m tests.golden.write
+
+screenshots: .venv/.test ## pictures of every page in light, dark and 360 px width into screenshots/ (OUT=)
+	@sh requirements/system.sh
+	$(venv)/python -m tests.web.screenshots $(or $(OUT),screenshots)
 
 lock: .venv/.test ## write requirements/*.txt anew (UPGRADE=1: newest versions)
 	cd requirements && ../$(compile) ../pyproject.toml run.in --output-file run.txt

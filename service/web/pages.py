@@ -194,7 +194,7 @@ def _room(call: Call, game_id: bytes, version: int | None) -> Response:
             names = present.player_names(call.deps, then)
             sentence = words(language).event(event, happenings, Context.of(then, names))
     kind = "png" if export.available() else "svg"
-    picture = f"/v1/games/{game_id.hex()}/positions/{version or 0}.{kind}?lang={language}"
+    picture = f"/v1/games/{game_id.hex()}/positions/{version or 1}.{kind}?lang={language}"
     return _game_page(call, view, "replay.html", "replay.mjs", at=version, sentence=sentence, picture=picture)
 
 

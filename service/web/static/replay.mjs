@@ -1,20 +1,20 @@
 // The replay room: any position of a game, with nothing told of what comes after it unless that is asked for.
-import { by, call, calm, choose, element, me, say, toast, words } from "./api.mjs";
+import { by, call, choose, element, me, say, toast, words } from "./api.mjs";
 import { Picture } from "./picture.mjs";
 
 const id = document.body.dataset.game;
 const api = `/v1/games/${id}`;
 const picture = new Picture(by("map"), by("panel"));
-const BASE_MS = 900, LONGEST_MS = 4000;
+const FIRST = 1, BASE_MS = 900, LONGEST_MS = 4000; // position 0 is before there was a table: nothing to see
 
 /** Every step of the game; what lies behind `seen` is shown only to who asked for it. @type {any[]} */
 let steps = [];
 /** @type {any[]} */
 let chapters = [];
-let at = -1, end = 0, seen = 0, wanted = 0, drawing = false, timer = 0;
+let at = -1, end = FIRST, seen = FIRST, wanted = 0, drawing = false, timer = 0;
 
 const spoiled = () => by("spoilers").checked;
-const reach = () => (spoiled() ? end : Math.max(seen, 0));
+const reach = () => (spoiled() ? end : seen);
 
 async function load() {
   for (let after = 0; ; ) {
@@ -29,7 +29,7 @@ async function load() {
 
 /** Go to a position: the last one asked for is shown, whatever was asked for in between. @param {number} to */
 async function go(to) {
-  wanted = Math.max(0, Math.min(end, to));
+  wanted = Math.max(FIRST, Math.min(end, to));
   if (drawing) return;
   drawing = true;
   try {
@@ -46,8 +46,7 @@ async function go(to) {
 }
 
 function tell() {
-  const now = steps.filter((step) => step.version === at).map((step) => step.words).join(" ");
-  by("said").textContent = now || (at === 0 ? words.opening : "");
+  by("said").textContent = steps.filter((step) => step.version === at).map((step) => step.words).join(" ");
   const scrubber = by("scrubber");
   scrubber.max = String(reach());
   scrubber.value = String(at);
@@ -55,7 +54,7 @@ function tell() {
   by("number").textContent = spoiled() ? `${at} / ${end}` : String(at);
   history.replaceState(null, "", `/games/${id}/at/${at}`);
   by("forward").disabled = by("run").disabled = at >= end;
-  by("back").disabled = by("first").disabled = at <= 0;
+  by("back").disabled = by("first").disabled = at <= FIRST;
   by("last").disabled = at >= reach();
   lists();
 }
@@ -92,7 +91,7 @@ function stopAt(way) {
   const kinds = by_ === "turn" ? ["turn-started", "turn-ended", "turn"] : ["fight-won", "fight-tied", "fight-lost"];
   const found = steps.filter((step) => kinds.includes(step.kind) || kinds.includes(step.happening?.type)).map((step) => step.version);
   const next = way > 0 ? found.find((version) => version > wanted) : found.filter((version) => version < wanted).at(-1);
-  return next ?? (way > 0 ? end : 0);
+  return next ?? (way > 0 ? end : FIRST);
 }
 
 // -- playing ---------------------------------------------------------------------------------------------------------
@@ -126,7 +125,7 @@ function gap() {
   return Number.isFinite(took) ? Math.max(200, Math.min(took, LONGEST_MS)) : BASE_MS;
 }
 
-by("first").addEventListener("click", () => { stop(); go(0); });
+by("first").addEventListener("click", () => { stop(); go(FIRST); });
 by("back").addEventListener("click", () => { stop(); go(stopAt(-1)); });
 by("forward").addEventListener("click", () => { stop(); go(stopAt(1)); });
 by("last").addEventListener("click", () => { stop(); go(reach()); });
@@ -150,7 +149,7 @@ document.addEventListener("keydown", (event) => {
   const keys = {
     ArrowLeft: () => { stop(); return go(stopAt(-1)); },
     ArrowRight: () => { stop(); return go(stopAt(1)); },
-    Home: () => { stop(); return go(0); },
+    Home: () => { stop(); return go(FIRST); },
     End: () => { stop(); return go(reach()); },
     " ": run,
   };
@@ -161,8 +160,7 @@ document.addEventListener("keydown", (event) => {
 try {
   await load();
   const asked = document.body.dataset.at;
-  seen = Number(asked ?? 0);
-  const begins = steps.find((step) => step.kind === "seeded" || step.happening)?.version ?? 0; // the first position with a map
-  await go(asked === undefined ? Math.min(begins, end) : seen);
-  if (calm) document.body.classList.add("calm");
+  seen = Math.max(FIRST, Math.min(end, Number(asked ?? FIRST)));
+  const begins = steps.find((step) => step.happening)?.version ?? FIRST; // the first position with a map
+  await go(asked === undefined ? begins : seen);
 } catch (error) { toast(error); }

@@ -232,7 +232,7 @@ function sitting() {
   const wish = element("select", "", { "aria-label": field ? words[`choice.${field[0]}`] ?? field[0] : "" });
   if (field) {
     const taken = game.seats.map((/** @type {any} */ seat) => seat.hero);
-    wish.append(new Option(words.any, ""));
+    wish.append(new Option(say("any", { what: words[`choice.${field[0]}`] ?? field[0] }), ""));
     for (const name of /** @type {any} */ (field[1]).enum) if (!taken.includes(name)) wish.append(new Option(term(name), name));
     bar.append(wish);
   }

@@ -1,0 +1,177 @@
+"""A service of its own, and Chromium to open its pages with. Whatever a page should not do, a test fails for."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium_path() -> str | None:
+    """Where the browser is."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of `annals serve` with its demo."""
+    folder = tmp_path_factory.mktemp("served")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("ANNALS_", "REDIS_URL"))}
+    environment = clean | {"PYTHONPATH": str(ROOT), "ANNALS_BOT_PAUSE_MS": "2000", "ANNALS_HEARTBEAT_S": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "service",
+        "serve",
+        "--port",
+        "0",
+        "--workers",
+        "1",
+        "--data",
+        str(folder / "data"),
+    ]
+    said = folder / "said"
+    with said.open("w") as out, (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=log, start_new_session=True)
+    try:
+        deadline, pause = time.monotonic() + 60, threading.Event()
+        while "Ctrl-C" not in said.read_text():
+            assert process.poll() is None, (folder / "log").read_text()
+            assert time.monotonic() < deadline, (folder / "log").read_text()
+            pause.wait(0.05)
+        yield re.findall(r"http://127\.0\.0\.1:\d+", said.read_text())[0]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser. Outside CI a machine without one skips these tests."""
+    if (path := chromium_path()) is None:
+        assert os.environ.get("CI") != "true", "CI has no Chromium: requirements/system.sh installs it"
+        pytest.skip("no Chromium is installed; requirements/system.sh tells how")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """One browser of one person, at one service."""
+
+    def __init__(self, context: Any, server: str, wrong: list[str], calm: Callable[[str], bool]) -> None:
+        self.page, self.server = context.new_page(), server
+        self.page.set_default_timeout(20_000)
+
+        def heard(message: Any) -> None:
+            if message.type in ("error", "warning") and not calm(message.text):
+                wrong.append(f"{message.type}: {message.text}")
+
+        def asked(request: Any) -> None:
+            if not request.url.startswith((server, "data:")):
+                wrong.append(f"a request to {request.url}")
+
+        self.page.on("console", heard)
+        self.page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        self.page.on("request", asked)
+
+    def goes(self, path: str) -> "Visitor":
+        self.page.goto(self.server + path)
+        return self
+
+    def opens_a_table(self, name: str = "Ada", seats: int = 2, **others: str) -> str:
+        """By the lobby's form; ``others``: who sits on seat2, seat3, ... Answers with the table's path."""
+        self.goes("/")
+        self.page.wait_for_selector("[name=who-2]")
+        if self.page.query_selector("[name=name]"):
+            self.page.fill("[name=name]", name)
+        self.page.select_option("[name=seats]", str(seats))
+        for seat, who in others.items():
+            self.page.select_option(f"[name=who-{seat.removeprefix('seat')}]", who)
+        self.page.click("#create button.main")
+        self.page.wait_for_url("**/games/*")
+        return str(self.page.url).removeprefix(self.server)
+
+    def settled(self, at_least: int = 0) -> int:
+        """Wait until all that happened is shown, and what may be done lies over it: the version."""
+        self.page.wait_for_function(
+            "least => document.body.dataset.settled && Number(document.body.dataset.settled) >= least", arg=at_least
+        )
+        return int(self.page.evaluate("Number(document.body.dataset.settled)"))
+
+    def targets(self) -> list[str]:
+        found: list[str] = self.page.evaluate("[...document.querySelectorAll('svg .target')].map(one => one.id)")
+        return found
+
+    def acts(self, target: str) -> int:
+        """Click a target, and the first of several things that it may mean; wait for what comes of it."""
+        before = self.settled()
+        self.page.click(f"svg #{target}")
+        self.page.wait_for_function(
+            "before => document.querySelector('dialog[open]') || Number(document.body.dataset.settled) > before",
+            arg=before,
+        )
+        if self.page.query_selector("dialog[open]"):
+            self.page.click("dialog .choices button")
+        return self.settled(before + 1)
+
+    @property
+    def log(self) -> list[int]:
+        """The numbers of the events that were told, in order."""
+        return [
+            int(number) for number in self.page.eval_on_selector_all("#log li a", "all => all.map(a => a.textContent)")
+        ]
+
+
+@pytest.fixture
+def visitor(chromium: Any, server: str) -> Iterator[Callable[..., Visitor]]:
+    """Somebody with a browser: `visitor(viewport=..., locale=...)`. ``calm(message)``: this in the console is meant."""
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def come(
+        address: str = server, calm: Callable[[str], bool] = lambda message: False, still: bool = True, **how: Any
+    ) -> Visitor:
+        how = {"viewport": {"width": 1200, "height": 900}, "locale": "en-GB"} | how
+        context = chromium.new_context(reduced_motion="reduce" if still else "no-preference", **how)
+        contexts.append(context)
+        return Visitor(context, address, wrong, calm)
+
+    yield come
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture
+def finished(server: str) -> str:
+    """The shortest finished game of the demo."""
+    games = httpx.get(f"{server}/v1/games?status=finished&limit=50").json()["games"]
+    return str(
+        min((game for game in games if game["outcome"]["ending"] == "dragon"), key=lambda game: game["version"])[
+            "game_id"
+        ]
+    )

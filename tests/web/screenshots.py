@@ -1,0 +1,128 @@
+"""``make screenshots``: every page in light, dark and 360 px width, and in each language, as PNG files into a folder.
+
+Starts a service of its own with the demo. What a person sees can only be judged by looking.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.web.conftest import FLAGS, chromium_path
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 860}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 860}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light"},
+}
+LANGUAGES = {"light": "en", "dark": "fr", "phone": "ja"}
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of a service with its demo."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "service",
+            "serve",
+            "--port",
+            "0",
+            "--workers",
+            "1",
+            "--data",
+            f"{folder}/data",
+        ]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            assert process.stdout is not None
+            said = ""
+            while "Ctrl-C" not in said:
+                line = process.stdout.readline()
+                assert line, said
+                said += line
+            yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def pages(server: str) -> dict[str, tuple[str, str]]:
+    """Every page: its path, and what it shows once it is there."""
+    games = httpx.get(f"{server}/v1/games?status=finished&limit=50").json()["games"]
+    library = httpx.get(f"{server}/v1/library").json()["positions"]
+    game = min(games, key=lambda one: one["version"])["game_id"]
+    moments = {f"replay-{one['state']}": (f"/games/{one['game_id']}/at/{one['version']}", "#board") for one in library}
+    return {
+        "lobby": ("/", "#finished li.game"),
+        "result": (f"/games/{game}", "#buttons a"),
+        "audit": (f"/games/{game}/audit", "#checks li"),
+        "rules": ("/rules/donjon@1", "article h2"),
+        "not-found": (f"/games/{'0' * 32}", "h1"),
+        **moments,
+    }
+
+
+def shoot(browser: Browser, server: str, folder: Path) -> Iterator[Path]:
+    """Take them all: the path of each picture once it is there."""
+    for variant, how in VARIANTS.items():
+        context = browser.new_context(reduced_motion="reduce", **how)
+        page = context.new_page()
+        language = LANGUAGES[variant]
+        for name, (path, shown) in pages(server).items():
+            page.goto(f"{server}{path}?lang={language}")
+            page.wait_for_selector(shown)
+            page.wait_for_load_state("networkidle") if name != "result" else None
+            yield _taken(page, folder / f"{name}-{variant}.png", full=variant == "phone")
+        page.goto(f"{server}/?lang={language}")
+        page.wait_for_selector("[name=who-2]")
+        page.fill("[name=name]", "Ada")
+        page.select_option("[name=seats]", "3")
+        page.select_option("[name=who-3]", "friend")
+        page.click("#create details summary")
+        yield _taken(page, folder / f"create-{variant}.png", full=True)
+        page.click("#create button.main")
+        page.wait_for_selector("#seats li")
+        yield _taken(page, folder / f"open-{variant}.png", full=variant == "phone")
+        page.click("#seats .bar button.main")
+        page.click("#seats > button.main")
+        page.wait_for_selector("svg .target")
+        for number in range(6):
+            page.wait_for_function("() => document.body.dataset.settled && document.querySelector('svg .target')")
+            before = page.get_attribute("body", "data-settled")
+            targets = page.evaluate("[...document.querySelectorAll('svg .target')].map(one => one.id)")
+            pending = [one for one in targets if not one.startswith("tile-") and one != "next"]
+            page.click(f"svg #{(pending or targets)[0]}")
+            page.wait_for_function("before => (document.body.dataset.settled ?? before) !== before", arg=before)
+            yield _taken(page, folder / f"table-{number}-{variant}.png", full=variant == "phone")
+        page.goto(f"{server}/players/{page.get_attribute('body', 'data-me')}")
+        page.wait_for_selector("li.game")
+        yield _taken(page, folder / f"player-{variant}.png", full=False)
+        context.close()
+
+
+def _taken(page: Any, path: Path, *, full: bool) -> Path:
+    page.screenshot(path=path, full_page=full)
+    return path
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    with served() as server, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        for path in shoot(browser, server, folder):
+            print(path)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
