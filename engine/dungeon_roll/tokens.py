@@ -46,7 +46,7 @@ def use_elixir(state: State, action: act.UseElixir, chance: Chance) -> list[Happ
 def refuse_bait(state: State, action: Action) -> Illegal | None:
     if refusal := refuse_token(state, "dragon-bait"):
         return refusal
-    return None if state.delve.showing(*MONSTERS) else Illegal("no-monsters", "2.10")
+    return None if state.delve.showing(*MONSTERS) else Illegal("no-monsters", "2.10", phase=state.phase)
 
 
 def use_bait(state: State, action: act.UseBait, chance: Chance) -> list[Happening]:

@@ -138,3 +138,11 @@ def test_a_power_is_paid_with_what_there_is(delve):
     delve.given("loeg-yllavyre", "", "goblin", tokens="scroll")
     delve.when("use-specialty", dice=["goblin"], pay="scroll")
     delve.then(tokens="", lair=1)
+
+
+def test_a_scout_who_waits_has_no_monsters_to_bait(delve):
+    delve.given("scout", "mage", lair=3, tokens="dragon-bait")
+    delve.then(phase="monster")
+    assert delve.refused("use-bait") == "no-monsters"
+    delve.when("use-ultimate")
+    delve.then(xp=0, delves=1)
