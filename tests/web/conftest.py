@@ -129,7 +129,11 @@ class Visitor:
     def acts(self, target: str) -> int:
         """Click a target, and the first of several things that it may mean; wait for what comes of it."""
         before = self.settled()
-        self.page.click(f"svg #{target}")
+        if self.page.eval_on_selector(f"svg #{target}", "part => part.classList.contains('through')"):
+            self.page.focus(f"svg #{target}")  # the pointer goes through to the tile
+            self.page.keyboard.press("Enter")
+        else:
+            self.page.click(f"svg #{target}")
         self.page.wait_for_function(
             "before => document.querySelector('dialog[open]') || Number(document.body.dataset.settled) > before",
             arg=before,

@@ -102,6 +102,43 @@ def test_what_is_refused_is_said_in_words_with_its_rule(visitor: Any) -> None:
     assert "Use a fountain" in ada.page.text_content(":target")
 
 
+def test_a_hero_that_could_be_swapped_does_not_hide_its_tile(visitor: Any) -> None:
+    ada = visitor()
+    ada.goes("/").page.wait_for_selector("[name=choice-2-hero]")
+    ada.page.select_option("[name=choice-1-hero]", "xanros")
+    ada.page.select_option("[name=who-2]", "me")
+    ada.page.fill("[name=name]", "Ada")
+    ada.page.click("#create button.main")
+    ada.page.wait_for_url("**/games/*")
+    ada.settled()
+    for number in range(90):  # the other hero steps aside, then it is the turn of Xanros
+        ada.settled()
+        targets = ada.targets()
+        if "hero-2" in targets and (tile := ada.page.evaluate(TILE_OF_THE_OTHER)) in targets:
+            break
+        xanros = ada.page.text_content("#status").startswith("Your turn: Xanros")
+        tiles = [one for one in targets if one.startswith("tile-")]
+        walked = ada.page.evaluate(TILE_OF_THE_OTHER) != "tile-0-0"
+        ada.acts(
+            "next"
+            if "next" in targets and (xanros or walked)
+            else wish(targets, 0)
+            if not tiles
+            else tiles[number % len(tiles)]
+        )
+    else:
+        pytest.fail("the heroes never stood side by side")
+    ada.page.click(f"svg #{tile}")
+    assert ada.page.locator("dialog[open] .choices button").count() == 2
+
+
+TILE_OF_THE_OTHER = """() => {
+  const said = document.querySelector('#hero-2').getAttribute('transform');
+  const [, x, y] = /translate\\(([-\\d.]+) ([-\\d.]+)\\)/.exec(said);
+  return `tile-${Math.floor(x / 100)}-${Math.floor(y / 100)}`;
+}"""
+
+
 def test_while_something_is_pending_the_frame_says_what_and_there_is_no_next(visitor: Any) -> None:
     ada = visitor()
     ada.opens_a_table(seat2="me")

@@ -94,11 +94,12 @@ export class Picture {
   /**
    * Make an element something to click, by pointer and keyboard.
    * @param {string} id @param {string} label @param {boolean} legal @param {() => unknown} what
-   * @returns {boolean} Is there such an element?
+   * @param {boolean} [through] Does the pointer go through to what is under it?
    */
-  target(id, label, legal, what) {
+  target(id, label, legal, what, through) {
     const part = this.find(id);
-    if (!part) return false;
+    if (!part) return;
+    if (through) part.classList.add("through");
     part.classList.add(legal ? "target" : "refused-target");
     for (const [name, value] of [["role", "button"], ["tabindex", "0"], ["aria-label", label]]) part.setAttribute(name, value);
     if (!legal) part.setAttribute("aria-disabled", "true");
@@ -113,14 +114,18 @@ export class Picture {
     part.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") { event.preventDefault(); what(); }
     });
-    return true;
+  }
+
+  /** The tile that something stands on. @param {string} id */
+  under(id) {
+    const at = id.startsWith("tile-") ? null : placed(this.map.querySelector(`#${CSS.escape(id)}`));
+    return at && `tile-${Math.floor(at.x / 100)}-${Math.floor(at.y / 100)}`;
   }
 
   /** The target beside a hero in a direction, by the arrow's name. @param {number | null} seat @param {string} arrow */
   beside(seat, arrow) {
     const at = placed(this.find(`hero-${seat}`));
     const step = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[arrow];
-    if (!at || !step) return null;
-    return this.find(`tile-${Math.floor(at.x / 100) + step[0]}-${Math.floor(at.y / 100) + step[1]}`);
+    return at && step ? this.find(`tile-${Math.floor(at.x / 100) + step[0]}-${Math.floor(at.y / 100) + step[1]}`) : null;
   }
 }

@@ -71,11 +71,20 @@ function lay() {
   /** @type {Map<string, any[]>} */
   const targets = new Map();
   for (const one of may.actions) targets.set(one.target, [...(targets.get(one.target) ?? []), one]);
+  /** What stands on a tile that may be clicked lets the pointer through: the tile then offers both. @param {string} target */
+  const lies = (target) => targets.get(picture.under(target) ?? "");
+  /** @type {Map<string, any[]>} */
+  const both = new Map(targets);
   for (const [target, offers] of targets) {
-    picture.target(target, offers.map((one) => one.label).join(" / "), true, () => offered(offers));
+    const tile = picture.under(target) ?? "";
+    if (targets.has(tile)) both.set(tile, [...(both.get(tile) ?? []), ...offers]);
+  }
+  for (const [target, offers] of both) {
+    const own = targets.get(target) ?? offers;
+    picture.target(target, own.map((one) => one.label).join(" / "), true, () => offered(offers), Boolean(lies(target)));
   }
   for (const one of may.refused) {
-    if (!targets.has(one.target)) picture.target(one.target, one.message, false, () => refuse(one));
+    if (!targets.has(one.target)) picture.target(one.target, one.message, false, () => refuse(one), Boolean(lies(one.target)));
   }
   by("actions").replaceChildren(...may.actions.map((/** @type {any} */ one) => button(one.label, () => act(one.action))));
 }
