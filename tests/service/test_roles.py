@@ -96,6 +96,7 @@ CALLS: dict[str, Do] = {
     ),
     "`GET /v1/games/{id}/positions/{n}`": lambda s, who: who.get(f"{s.table.path}/positions/2"),
     "`GET /v1/games/{id}/positions/{n}.svg`": lambda s, who: who.get(f"{s.table.path}/positions/2.svg"),
+    "`GET /v1/games/{id}/positions/{n}.png`": lambda s, who: who.get(f"{s.table.path}/positions/2.png"),
     "`GET /v1/games/{id}/replay`": lambda s, who: who.get(f"{s.table.path}/replay"),
     "`GET /v1/games/{id}/audit`": lambda s, who: who.get(f"{s.table.path}/audit"),
     "`POST /v1/games/{id}/seats`": lambda s, who: s.table.seat(who),
