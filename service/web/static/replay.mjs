@@ -59,17 +59,22 @@ function tell() {
   lists();
 }
 
-let listed = "";
+/** Up to which position each list tells. */
+let listed = 0;
 function lists() {
-  const limit = reach(), made = `${limit} ${spoiled()}`;
-  if (made !== listed) {
-    listed = made;
-    by("log").replaceChildren(...steps.filter((step) => step.version <= limit).map((step) => jump(step.words, step.version)));
-    by("chapters").replaceChildren(...chapters.filter((one) => one.version <= limit).map((one) => jump(one.title, one.version)));
+  const limit = reach();
+  for (const [list, all, label] of /** @type {[HTMLElement, any[], string][]} */ ([[by("log"), steps, "words"], [by("chapters"), chapters, "title"]])) {
+    if (limit < listed) list.replaceChildren();
+    const from = limit < listed ? 0 : listed;
+    list.append(...all.filter((one) => one.version > from && one.version <= limit).map((one) => jump(one[label], one.version)));
   }
+  listed = limit;
   for (const list of [by("log"), by("chapters")]) {
-    list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-    const here = [...list.querySelectorAll("button")].filter((one) => Number(one.dataset.at) <= at).at(-1);
+    const buttons = /** @type {HTMLButtonElement[]} */ ([...list.querySelectorAll("button")]);
+    const here = buttons.filter((one) => Number(one.dataset.at) <= at).at(-1);
+    const before = list.querySelector("[aria-current]");
+    if (here === before) continue;
+    before?.removeAttribute("aria-current");
     if (!here) continue;
     here.setAttribute("aria-current", "step");
     list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
