@@ -213,10 +213,13 @@ document.addEventListener("keydown", (event) => {
 
 /** @type {any} */
 let about;
+let seated = "";
 async function seats() {
   const box = by("seats");
   box.hidden = game.status !== "open";
-  if (box.hidden) return;
+  const now = JSON.stringify(game.seats);
+  if (box.hidden || now === seated) return; // nothing new: what somebody is typing there stays
+  seated = now;
   about ??= await call(`/v1/rulesets/${game.ruleset}`);
   const list = element("ul");
   const free = game.seats.filter((/** @type {any} */ seat) => !seat.player_id);
@@ -256,7 +259,8 @@ function sitting() {
     }
   }
   if (!me) {
-    const name = element("input", "", { maxlength: "40", placeholder: words["name.example"], "aria-label": words.name, autocomplete: "nickname" });
+    const typed = /** @type {HTMLInputElement | null} */ (document.querySelector("#seats input[maxlength]"));
+    const name = element("input", "", { maxlength: "40", placeholder: words["name.example"], "aria-label": words.name, autocomplete: "nickname", value: typed?.value ?? "" });
     const enter = button(words.sit, async () => {
       try {
         await call("/session", { name: name.value.trim() });
