@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from events.seeds import CHAIN_LIMIT
+
 Bytes8 = Annotated[bytes, msgspec.Meta(min_length=8, max_length=8)]
 Bytes16 = Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
 Bytes32 = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -36,12 +38,12 @@ class Create(Body, frozen=True):
 
     rules: str
     rules_hash: Bytes32
-    seats: Positive
+    seats: Annotated[int, msgspec.Meta(ge=1, le=255)]
     options: dict[str, Any]
     visibility: Literal["public", "unlisted", "private"]
     watching: Annotated[str, msgspec.Meta(pattern=WATCHING)]
     commit: Bytes32
-    chain_len: Positive
+    chain_len: Annotated[int, msgspec.Meta(ge=1, le=CHAIN_LIMIT)]
     key_id: str
     build: str
     forked_from: tuple[Bytes16, Positive, Bytes32, Bytes32] | UnsetType = UNSET

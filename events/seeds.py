@@ -12,6 +12,8 @@ from events.hashing import hmac_sha256, sha256, sized, tag, u8, u32
 
 SERVER = 0
 CHAIN_LENGTH = 4_096
+CHAIN_LIMIT = 65_536
+"""Longest chain that a stored game may claim: whoever reads it has to compute it."""
 
 _CHAIN, _TAIL, _SETUP, _ROLL, _DICE, _GAME_ID = map(tag, ("chain", "tail", "setup", "roll", "dice", "game-id"))
 

@@ -24,9 +24,6 @@ REFUTED: Final = "REFUTED"
 NOT_PROVEN: Final = "NOT PROVEN"
 UNDETERMINED: Final = "UNDETERMINED"
 VERDICTS: Final = (VERIFIED, VERIFIED_WITH_LIMITS, REFUTED, NOT_PROVEN, UNDETERMINED)
-CHAIN_LIMIT: Final = 65_536
-"""Longest dice chain that is recomputed."""
-
 CHECK_OF: Final[dict[str, str]] = {
     "format": "V2", "chain": "V3", "order": "V9", "dice": "V9", "seed": "V10",
     "setup": "V12", "legality": "V12", "draws": "V12", "fingerprint": "V12",
@@ -127,10 +124,6 @@ class Auditor:
             if event is None:
                 continue
             position.advance(event)
-            if event.kind == "create" and position.create is not None and position.create.chain_len > CHAIN_LIMIT:
-                position.check_dice = False
-                detail = f"a dice chain of {position.create.chain_len} links, at most {CHAIN_LIMIT} are recomputed"
-                findings.append((place, Finding("format", place, detail)))
             if event.kind == "custody" and isinstance(seat := event.body.get("seat"), int):
                 handed_over.append((place, seat))
         return position, findings, handed_over

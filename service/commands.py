@@ -303,12 +303,20 @@ def create(deps: "Deps", creator: bytes, table: Table, key: str | None) -> tuple
 
 
 def fork(
-    deps: "Deps", creator: bytes, source: Game, version: int, visibility: str | None, watching: str, sit: bool
-) -> Game:
-    """Open a table that plays on from a position of a finished game.
+    deps: "Deps",
+    creator: bytes,
+    source: Game,
+    version: int,
+    visibility: str | None,
+    watching: str,
+    sit: bool,
+    key: str | None,
+) -> tuple[Game, bool]:
+    """Open a table that plays on from a position of a finished game. With a key used before: that table (True).
 
     :raises NoSuchPosition: the game has not come so far.
     :raises CannotFork: nothing can be played on from there.
+    :raises KeyReused: the key opened another table.
     """
     origin = source.position
     if not origin.closed or origin.status not in ("finished", ABANDONED) or origin.create is None:
@@ -331,8 +339,7 @@ def fork(
         {} if sit else None,
     )
     forked_from = (source.id, version, position.head, position.state_hash())
-    game, _ = _open(deps, creator, table, dict(origin.create.options), position.rules, None, forked_from)
-    return game
+    return _open(deps, creator, table, dict(origin.create.options), position.rules, key, forked_from)
 
 
 def _open(

@@ -185,19 +185,26 @@ def _made(call: Call, game: Game, again: bool = False) -> Response:
     body=shapes.NewFork,
     returns=shapes.GameOut,
     status=201,
-    problems=("game-not-found", "position-not-found", "cannot-fork", "watching-forbidden", "outcome-unknown"),
-    headers=("Location", "ETag"),
-)
+    problems=(
+        "game-not-found", "position-not-found", "cannot-fork", "watching-forbidden", "idempotency-key-reused",
+        "bad-header", "outcome-unknown",
+    ),
+    headers=("Location", "ETag", "Idempotency-Replayed"),
+    takes=("Idempotency-Key",),
+)  # fmt: skip
 def fork_game(call: Call, game_id: bytes) -> Response:
     """Play on from a position of a finished game: a new table with new dice, and a pointer to where it comes from.
 
-    Who sits down there takes over the hero of that seat as it stood.
+    Who sits down there takes over the hero of that seat as it stood. With an Idempotency-Key a retry finds the table
+    that was made.
     """
     body = call.body
     view = seen(call, game_id).watched()
     visibility = None if body.visibility is UNSET else body.visibility
-    game = commands.fork(call.deps, call.player, view.game, body.version, visibility, body.watching, body.sit)
-    return _made(call, game)
+    game, again = commands.fork(
+        call.deps, call.player, view.game, body.version, visibility, body.watching, body.sit, idempotency_key()
+    )
+    return _made(call, game, again)
 
 
 # -- seats -----------------------------------------------------------------------------------------------------------

@@ -432,7 +432,7 @@ def test_the_library_has_a_position_of_every_decision_state_to_play_on_from(empt
         assert {entry.state for entry in entries if entry.ruleset == ruleset} == demo.decision_states(rules)
     for entry in entries:
         source = empty.deps.positions.load(bytes.fromhex(entry.game_id))
-        fork = commands.fork(empty.deps, ALICE, source, entry.version, None, "open", sit=True)
+        fork, _ = commands.fork(empty.deps, ALICE, source, entry.version, None, "open", sit=True, key=None)
         for _ in range(len(fork.position.seats) - 1):
             commands.join(empty.deps, fork.id, ALICE, None, {}, None)
         commands.start(empty.deps, fork.id)

@@ -44,6 +44,19 @@ def test_a_fork_goes_on_from_the_very_position_with_dice_of_its_own(house: Any, 
     assert bob.post(f"{path}/actions", json=body).status_code == 201
 
 
+def test_a_fork_that_is_asked_for_again_is_the_same_table(house: Any, over: Any) -> None:
+    bob, key = house.player("Bob"), {"Idempotency-Key": "once"}
+    made, again = (bob.post(f"{over.path}/forks", key, json={"version": 12}) for _ in range(2))
+    assert (made.status_code, again.status_code) == (201, 201)
+    assert again.json["game_id"] == made.json["game_id"]
+    assert "Idempotency-Replayed" not in made.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    other = bob.post(f"{over.path}/forks", key, json={"version": 11})
+    assert (other.status_code, other.json["code"]) == (422, "idempotency-key-reused")
+    unnamed = [bob.post(f"{over.path}/forks", json={"version": 12}).json["game_id"] for _ in range(2)]
+    assert unnamed[0] != unnamed[1]
+
+
 def test_a_fork_folds_and_audits_alone(house: Any, over: Any) -> None:
     ada = over.creator
     path = ada.post(f"{over.path}/forks", json={"version": 12}).json["links"]["self"]
