@@ -99,7 +99,7 @@ def shoot(browser: Browser, server: str, folder: Path) -> Iterator[Path]:
             page.wait_for_function("() => document.body.dataset.settled && document.querySelector('svg .target')")
             before = page.get_attribute("body", "data-settled")
             targets = page.evaluate("[...document.querySelectorAll('svg .target')].map(one => one.id)")
-            pending = [one for one in targets if not one.startswith("tile-") and one != "next"]
+            pending = [one for one in targets if not one.startswith(("tile-", "hero-")) and one != "next"]
             page.click(f"svg #{(pending or targets)[0]}")
             page.wait_for_function("before => (document.body.dataset.settled ?? before) !== before", arg=before)
             yield _taken(page, folder / f"table-{number}-{variant}.png", full=variant == "phone")
