@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import TimeoutError as NothingCame
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -117,10 +118,30 @@ class Visitor:
 
     def settled(self, at_least: int = 0) -> int:
         """Wait until all that happened is shown, and what may be done lies over it: the version."""
-        self.page.wait_for_function(
-            "least => document.body.dataset.settled && Number(document.body.dataset.settled) >= least", arg=at_least
+        settled = self.page.wait_for_function(
+            """least => {
+              const at = document.body.dataset.settled;
+              return at && Number(at) >= least ? at : null;
+            }""",
+            arg=at_least,
         )
-        return int(self.page.evaluate("Number(document.body.dataset.settled)"))
+        return int(settled.json_value())  # of that very moment: the next event may be drawn already
+
+    def turn(self) -> list[str]:
+        """Wait until there is something to click: what."""
+        try:
+            found = self.page.wait_for_function(
+                """() => {
+                  const ids = [...document.querySelectorAll('svg .target')].map(one => one.id);
+                  return document.body.dataset.settled && ids.length ? ids : null;
+                }"""
+            )
+        except NothingCame as error:
+            said = [self.page.inner_text(part) for part in ("#status", "#hint", "#toast", "#lost")]
+            said.append(self.page.evaluate("JSON.stringify(document.body.dataset)"))
+            raise AssertionError(f"nothing to click: {' | '.join(said)}") from error
+        targets: list[str] = found.json_value()
+        return targets
 
     def targets(self) -> list[str]:
         found: list[str] = self.page.evaluate("[...document.querySelectorAll('svg .target')].map(one => one.id)")

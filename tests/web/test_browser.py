@@ -14,13 +14,13 @@ FIRST = ("fight", "trap", "offer-attack-scroll", "offer-sacrifice", "offer-accep
 """What a player who wants to get on clicks first."""
 
 
-def wish(targets: list[str], clicks: int) -> str:
-    """A player without a plan: what is pending, then now here, now there; after a while only Next."""
+def wish(targets: list[str], clicks: int, wander: bool = True) -> str:
+    """A player without a plan: what is pending, then now here, now there; without ``wander`` only Next."""
     for target in FIRST:
         if target in targets:
             return target
     steps = [target for target in targets if target.startswith("tile-")]
-    if steps and (clicks < 60 or "next" not in targets):
+    if steps and (wander or "next" not in targets):
         return steps[clicks % len(steps)]
     return "next" if "next" in targets else targets[clicks % len(targets)]
 
@@ -36,7 +36,7 @@ def test_a_whole_game_is_played_by_clicks_against_a_bot(visitor: Any, server: st
         )
         if not (targets := ada.targets()):
             break
-        target = wish(targets, clicks)
+        target = wish(targets, clicks, wander=clicks < 60 or "fight" not in clicked)
         clicked.add(re.sub(r"-?-\d+|-\d", "", target))
         ada.acts(target)
         clicks += 1
@@ -81,20 +81,19 @@ def test_two_browsers_at_one_table_and_a_third_watching(visitor: Any) -> None:
 def test_two_friends_at_one_screen(visitor: Any) -> None:
     ada = visitor()
     ada.opens_a_table(seat2="me")
-    ada.settled()
+    ada.turn()
     before = ada.page.text_content("#status")
     assert "Your turn" in before
     ada.page.click("#buttons button.main")
     ada.page.wait_for_function("before => document.querySelector('#status').textContent !== before", arg=before)
     assert "Your turn" in ada.page.text_content("#status")
-    ada.settled()
-    assert "next" in ada.targets()
+    assert "next" in ada.turn()
 
 
 def test_what_is_refused_is_said_in_words_with_its_rule(visitor: Any) -> None:
     ada = visitor()
     ada.opens_a_table(seat2="me")
-    ada.settled()
+    ada.turn()
     ada.page.click("svg #fountain", force=True)  # the pointer does not heed aria-disabled
     assert ada.page.text_content("#toast").startswith("You have all your hit points.")
     ada.page.click("#toast a")
@@ -112,8 +111,7 @@ def test_a_hero_that_could_be_swapped_does_not_hide_its_tile(visitor: Any) -> No
     ada.page.wait_for_url("**/games/*")
     ada.settled()
     for number in range(90):  # the other hero steps aside, then it is the turn of Xanros
-        ada.settled()
-        targets = ada.targets()
+        targets = ada.turn()
         if "hero-2" in targets and (tile := ada.page.evaluate(TILE_OF_THE_OTHER)) in targets:
             break
         xanros = ada.page.text_content("#status").startswith("Your turn: Xanros")
@@ -143,9 +141,8 @@ def test_while_something_is_pending_the_frame_says_what_and_there_is_no_next(vis
     ada = visitor()
     ada.opens_a_table(seat2="me")
     clicks = 0
-    ada.settled()
-    while "next" in ada.targets():
-        steps = [target for target in ada.targets() if target.startswith("tile-")]
+    while "next" in (targets := ada.turn()):
+        steps = [target for target in targets if target.startswith("tile-")]
         ada.acts(steps[clicks % len(steps)] if steps else "next")
         clicks += 1
     assert ada.page.query_selector("svg #next") is None
@@ -156,6 +153,7 @@ def test_while_something_is_pending_the_frame_says_what_and_there_is_no_next(vis
 def test_a_table_is_played_by_keyboard(visitor: Any) -> None:
     ada = visitor()
     ada.opens_a_table(seat2="me")
+    ada.turn()
     version = ada.settled()
     ada.page.keyboard.press("ArrowRight")  # the start tile is open on all sides
     version = ada.settled(version + 1)
@@ -354,7 +352,7 @@ PATHS = ("/", "/games/{}", "/games/{}/replay", "/games/{}/audit", "/rules/donjon
 def test_every_page_speaks_its_language_and_fits_a_phone(visitor: Any, finished: str, language: str) -> None:
     ada = visitor(viewport={"width": 360, "height": 740})
     ada.opens_a_table(seat2="me")
-    ada.settled()
+    ada.turn()
     me, playing = ada.page.get_attribute("body", "data-me"), ada.page.url.removeprefix(ada.server)
     waiting = ada.opens_a_table(seat2="friend")
     for template in (*PATHS, playing, waiting):
