@@ -39,11 +39,33 @@ class Config:
     )
     keys: str = field(
         default="",
+        repr=False,
         metadata=_of("ANNALS_KEYS", "the keyring itself instead of a file: `id=64 hex digits`, by commas"),
     )
     keys_file: str = field(
         default="",
         metadata=_of("ANNALS_KEYS_FILE", "the keyring's file, mode 0600; empty: `keyring` in ANNALS_DATA"),
+    )
+    origin: str = field(
+        default="",
+        metadata=_of(
+            "ANNALS_ORIGIN", "name of the log of games, given to its keys when they are made; empty: by chance"
+        ),
+    )
+    log_key: str = field(
+        default="",
+        repr=False,
+        metadata=_of("ANNALS_LOG_KEY", "the key that signs the log of games; empty: `log.key` beside the keyring"),
+    )
+    receipts_key: str = field(
+        default="",
+        repr=False,
+        metadata=_of(
+            "ANNALS_RECEIPTS_KEY", "the key that signs receipts and refusals; empty: `receipts.key` beside the keyring"
+        ),
+    )
+    refusals_days: int = field(
+        default=30, metadata=_of("ANNALS_REFUSALS_DAYS", "how long signed refusals are kept, in days")
     )
     host: str = field(default="127.0.0.1", metadata=_of("ANNALS_HOST", "address that the service listens on"))
     port: int = field(default=8000, metadata=_of("ANNALS_PORT", "port that the service listens on"))
@@ -89,6 +111,11 @@ class Config:
         """Where the keyring's file is."""
         return Path(self.keys_file) if self.keys_file else self.data / "keyring"
 
+    @property
+    def key_folder(self) -> Path:
+        """Where the files of the signing keys are: beside the keyring, apart from the log where that is."""
+        return self.keyring_path.parent
+
 
 _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("port", 0, 65_535),
@@ -97,6 +124,7 @@ _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("bot_pause_ms", 0, 3_600_000),
     ("heartbeat_s", 0.05, 15),
     ("cache_games", 1, 10_000_000),
+    ("refusals_days", 1, 3_650),
 )
 _TRUTHS: Final = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 

@@ -62,17 +62,7 @@ class Keyring:
 
         :raises BadKeyring: there is none, others may read it, or it is not a keyring.
         """
-        try:
-            with path.open(encoding="ascii") as file:
-                mode = os.fstat(file.fileno()).st_mode & 0o777
-                text = file.read()
-        except FileNotFoundError as error:
-            raise BadKeyring(f"there is no keyring at {path}") from error
-        except UnicodeDecodeError as error:
-            raise BadKeyring(f"{path} is not a keyring") from error
-        if mode & 0o077:
-            raise BadKeyring(f"{path} may be read by others (mode {mode:o}): chmod 600 {path}")
-        return cls.parse(text)
+        return cls.parse(read_private(path, "keyring"))
 
     @classmethod
     def create(cls, path: Path) -> "Keyring":
@@ -80,21 +70,57 @@ class Keyring:
 
         :raises BadKeyring: the one that is there cannot be used.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(f"{new_key_id()} = {secrets.token_hex(MASTER_LENGTH)}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(fresh, path)  # whole or not at all, and never over one that is there
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
+        write_private(path, f"{new_key_id()} = {secrets.token_hex(MASTER_LENGTH)}\n")
         return cls.load(path)
 
 
 def new_key_id() -> str:
     """A fresh name for a master key."""
     return f"k{secrets.token_hex(4)}"
+
+
+# -- files that only their owner may read ----------------------------------------------------------------------------
+
+
+def read_private(path: Path, what: str) -> str:
+    """The text of a key's file.
+
+    :raises BadKeyring: there is none, others may read it, or it is not ASCII.
+    """
+    try:
+        with path.open(encoding="ascii") as file:
+            mode = os.fstat(file.fileno()).st_mode & 0o777
+            text = file.read()
+    except FileNotFoundError as error:
+        raise BadKeyring(f"there is no {what} at {path}") from error
+    except PermissionError as error:
+        raise BadKeyring(f"{path} may not be read by this user") from error
+    except UnicodeDecodeError:
+        raise BadKeyring(f"{path} is not a {what}") from None  # the cause quotes the file
+    if mode & 0o077:
+        raise BadKeyring(f"{path} may be read by others (mode {mode:o}): chmod 600 {path}")
+    return text
+
+
+def write_private(path: Path, text: str) -> None:
+    """Put text into a new file of mode 0600, whole or not at all; one that is already there stays as it is.
+
+    :raises OSError: it cannot be written.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(fresh, path)  # whole or not at all, and never over one that is there
+    except FileExistsError:
+        pass
+    finally:
+        fresh.unlink()
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name, too, must outlive a loss of power
+    finally:
+        os.close(folder)
