@@ -5,7 +5,7 @@ answers with the draws of a stored event and checks them against what the rules 
 tells it to. A draw is ``[purpose, sides, value]`` for a die, ``[purpose, total, v, id]`` for a pick.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Protocol
 
@@ -151,6 +151,11 @@ class Loaded:
         if not self._results:
             raise WrongDraw(f"the rules ask for a draw ({purpose}) that the test did not load")
         return self._results.pop(0)
+
+
+def equally(chance: Chance, names: Iterable[str], purpose: str) -> str:
+    """One of the names, each as likely as the others."""
+    return chance.pick(dict.fromkeys(names, 1), purpose)
 
 
 def possible(counts: Mapping[str, int]) -> list[tuple[str, int]]:

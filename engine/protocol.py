@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from engine.chance import Chance
+from engine.copying import copier
 
 
 def kebab(class_name: str) -> str:
@@ -32,6 +33,14 @@ class Happening(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
     """
 
     rule: ClassVar[str]
+
+
+N = TypeVar("N", bound=msgspec.Struct)
+
+
+def by_name(*classes: type[N]) -> dict[str, type[N]]:
+    """Actions or happenings by the names under which they are stored."""
+    return {kebab(one.__name__): one for one in classes}
 
 
 class Illegal(Exception):
@@ -213,9 +222,12 @@ class Rules(ABC, Generic[S]):
         """The hero of each seat, in seat order, where a game has heroes and deals them; else empty."""
         return []
 
-    @abstractmethod
     def copy(self, state: S) -> S:
         """A copy that shares nothing mutable with the state."""
+        copy = copier(self.state)
+        assert copy, "a state is mutable"
+        twin: S = copy(state)
+        return twin
 
     def parse(self, name: str, args: Mapping[str, Any]) -> Action:
         """The typed action of a name and its args.

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from engine.donjon.grid import Rotation
-from engine.protocol import Action, kebab
+from engine.protocol import Action, by_name
 
 Coordinate = Annotated[int, Meta(ge=-99, le=99)]
 Cell = tuple[Coordinate, Coordinate]
@@ -98,26 +98,23 @@ class EndTurn(Action, frozen=True):
     """Next."""
 
 
-ACTIONS: Final[dict[str, type[Action]]] = {
-    kebab(action.__name__): action
-    for action in (
-        Move,
-        PlaceTile,
-        ResolveTrap,
-        Fight,
-        RollDice,
-        UseAttackScroll,
-        Sacrifice,
-        AcceptResult,
-        TakeLoot,
-        LeaveLoot,
-        PickUp,
-        OpenChest,
-        UseFountain,
-        UseHealingScroll,
-        Swap,
-        Reincarnate,
-        DeclineReincarnation,
-        EndTurn,
-    )
-}
+ACTIONS: Final[dict[str, type[Action]]] = by_name(
+    Move,
+    PlaceTile,
+    ResolveTrap,
+    Fight,
+    RollDice,
+    UseAttackScroll,
+    Sacrifice,
+    AcceptResult,
+    TakeLoot,
+    LeaveLoot,
+    PickUp,
+    OpenChest,
+    UseFountain,
+    UseHealingScroll,
+    Swap,
+    Reincarnate,
+    DeclineReincarnation,
+    EndTurn,
+)

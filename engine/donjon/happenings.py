@@ -7,19 +7,14 @@ from typing import ClassVar, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from engine.protocol import Happening, kebab
+from engine import happenings as shared
+from engine.happenings import OfHero
+from engine.protocol import Happening, by_name
 
 Die = tuple[int, ...]
 """Every face one die showed, rerolls included; the last one counts."""
 Pair = tuple[Die, Die]
 Remedy = Literal["fountain", "healing-scroll"]
-
-
-class OfHero(Happening, frozen=True):
-    """Something that happens to the hero of a seat."""
-
-    seat: int
-    hero: str
 
 
 class OfFight(OfHero, frozen=True):
@@ -38,12 +33,10 @@ class HeroDealt(OfHero, frozen=True):
     rule: ClassVar[str] = "1.3"
 
 
-class GameBegun(Happening, frozen=True):
+class GameBegun(shared.GameBegun, frozen=True):
     """The first seat is drawn; ``heroes`` in seat order."""
 
     rule: ClassVar[str] = "1.3"
-    first: int
-    heroes: tuple[str, ...]
 
 
 class TurnBegan(OfHero, frozen=True):
@@ -69,11 +62,10 @@ class TurnEnded(OfHero, frozen=True):
     turn: int
 
 
-class TimedOut(OfHero, frozen=True):
+class TimedOut(shared.TimedOut, frozen=True):
     """An absent seat's turn is settled to its cost; ``phase``: what the game was waiting for."""
 
     rule: ClassVar[str] = "9.1"
-    phase: str
 
 
 class SeatWithdrew(OfHero, frozen=True):
@@ -91,13 +83,10 @@ class DragonSlain(OfHero, frozen=True):
     at: str
 
 
-class GameOver(Happening, frozen=True):
+class GameOver(shared.GameOver, frozen=True):
     """The end: its name, the seats with most gold, the gold of every seat in seat order."""
 
     rule: ClassVar[str] = "6.2"
-    ending: str
-    winners: tuple[int, ...]
-    scores: tuple[int, ...]
 
 
 # Moving
@@ -376,48 +365,45 @@ class Healed(OfHero, frozen=True):
     hp: int
 
 
-HAPPENINGS: Final[dict[str, type[Happening]]] = {
-    kebab(happening.__name__): happening
-    for happening in (
-        HeroDealt,
-        GameBegun,
-        TurnBegan,
-        TurnSkipped,
-        TurnEnded,
-        TimedOut,
-        SeatWithdrew,
-        DragonSlain,
-        GameOver,
-        TileDrawn,
-        TileReturned,
-        TileRevealed,
-        HeroMoved,
-        TokenRevealed,
-        TrapEntered,
-        TrapAvoided,
-        TrapSprung,
-        Encounter,
-        SneakedPast,
-        Swapped,
-        FightBegan,
-        DiceRolled,
-        BoostOffered,
-        ScrollUsed,
-        HitPointSacrificed,
-        FightWon,
-        FightTied,
-        FightLost,
-        FightForfeited,
-        Retreated,
-        KnockedOut,
-        ReincarnationOffered,
-        Reincarnated,
-        LootDropped,
-        LootTaken,
-        LootLeft,
-        ItemPickedUp,
-        ChestOpened,
-        GoldGained,
-        Healed,
-    )
-}
+HAPPENINGS: Final[dict[str, type[Happening]]] = by_name(
+    HeroDealt,
+    GameBegun,
+    TurnBegan,
+    TurnSkipped,
+    TurnEnded,
+    TimedOut,
+    SeatWithdrew,
+    DragonSlain,
+    GameOver,
+    TileDrawn,
+    TileReturned,
+    TileRevealed,
+    HeroMoved,
+    TokenRevealed,
+    TrapEntered,
+    TrapAvoided,
+    TrapSprung,
+    Encounter,
+    SneakedPast,
+    Swapped,
+    FightBegan,
+    DiceRolled,
+    BoostOffered,
+    ScrollUsed,
+    HitPointSacrificed,
+    FightWon,
+    FightTied,
+    FightLost,
+    FightForfeited,
+    Retreated,
+    KnockedOut,
+    ReincarnationOffered,
+    Reincarnated,
+    LootDropped,
+    LootTaken,
+    LootLeft,
+    ItemPickedUp,
+    ChestOpened,
+    GoldGained,
+    Healed,
+)

@@ -4,7 +4,8 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from engine.chance import Chance
+from engine.bags import draw, give
+from engine.chance import Chance, equally
 from engine.donjon import fights, heroes, turns
 from engine.donjon import happenings as told
 from engine.donjon.actions import Move, PlaceTile, ResolveTrap
@@ -61,15 +62,14 @@ def move(state: State, action: Move, chance: Chance) -> list[Happening]:
 
 def discover(state: State, to: str, chance: Chance) -> list[Happening]:
     """2.3.4, 7.1: a tile is drawn, then turned by chance or by the player, with an exit back in any case."""
-    tile = chance.pick(state.pile, "tile")
-    remove(state.pile, tile)
+    tile = draw(state.pile, chance, "tile")
     kind, shape = tile.split("-")
     ways = connecting(shape, neighbours(to)[state.hero.at])
     if len(ways) > 1 and state.table.orientation == "player":
         state.placing, state.phase = Placing(to, tile), "placing"
         return [told.TileDrawn(state.active, state.hero.name, to, kind, shape)]
     exits = {str(rotation): exits for rotation, exits in ways.items()}
-    return place(state, to, kind, exits[chance.pick(dict.fromkeys(exits, 1), "orientation")], chance)
+    return place(state, to, kind, exits[equally(chance, exits, "orientation")], chance)
 
 
 def refuse_place_tile(state: State, action: PlaceTile) -> Illegal | None:
@@ -95,7 +95,7 @@ def return_tile(state: State) -> list[Happening]:
     """9.2: nobody turned the drawn tile: it goes back, and a hero beside a monster is defeated."""
     assert state.placing, "a tile waits"
     to, tile = state.placing.at, state.placing.tile
-    state.pile[tile] = state.pile.get(tile, 0) + 1
+    give(state.pile, tile)
     state.placing, state.phase = UNSET, "exploring"
     kind, shape = tile.split("-")
     returned = told.TileReturned(state.active, state.hero.name, to, kind, shape)
@@ -110,8 +110,7 @@ def place(state: State, to: str, kind: str, exits: str, chance: Chance) -> list[
     out: list[Happening] = [told.TileRevealed(state.active, hero.name, to, kind, exits, sum(state.pile.values()))]
     out += enter(state, to, "discover")
     if kind == "room" and state.bag:
-        token = state.things[to] = chance.pick(state.bag, "token")
-        remove(state.bag, token)
+        token = state.things[to] = draw(state.bag, chance, "token")
         strength = MONSTERS[token].strength if token in MONSTERS else 0
         out.append(told.TokenRevealed(state.active, hero.name, to, token, strength))
     if exhausted(state):
@@ -176,10 +175,3 @@ def resolve_trap(state: State, action: ResolveTrap, chance: Chance) -> list[Happ
 def monster_at(state: State) -> bool:
     """Does the active hero share its tile with a monster?"""
     return state.things.get(state.hero.at) in MONSTERS
-
-
-def remove(counts: dict[str, int], name: str) -> None:
-    """Take one out of the pile or the bag."""
-    counts[name] -= 1
-    if not counts[name]:
-        del counts[name]

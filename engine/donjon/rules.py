@@ -1,7 +1,7 @@
 """Le Donjon as a ruleset. At its heart the table of rules 2.2 and 2.3: which action is legal when."""
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -11,8 +11,9 @@ from engine.donjon import actions as act
 from engine.donjon import components, fights, heroes, movement, offers, treasure, turns
 from engine.donjon import happenings as told
 from engine.donjon.frozen import TRANSCRIPTS
-from engine.donjon.state import Hero, Phase, State, Table, Tile, duplicate
-from engine.protocol import Action, Happening, Illegal, Legal, Options, Outcome, Refusal, Rules, Setup
+from engine.donjon.state import Hero, Phase, State, Table, Tile
+from engine.protocol import Action, Happening, Illegal, Legal, Options, Outcome, SeatSetup
+from engine.turns import OPENING, Cited, Handler, TurnTaking, dealt, during, first_seat, nothing_else
 
 
 class DonjonOptions(Options, frozen=True, kw_only=True):
@@ -37,23 +38,7 @@ class DonjonChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hero: components.HeroName | UnsetType = UNSET
 
 
-class Handler(NamedTuple):
-    """One action: the phases in which it is legal, what else may forbid it, and its rule."""
-
-    phases: frozenset[Phase]
-    refuse: Callable[[State, Any], Illegal | None]
-    carry_out: Callable[[State, Any, Chance], list[Happening]]
-
-
-def during(*phases: Phase) -> frozenset[Phase]:
-    return frozenset(phases)
-
-
-def nothing_else(state: State, action: Action) -> None:
-    """No further condition."""
-
-
-class Donjon(Rules[State]):
+class Donjon(TurnTaking[State]):
     """Le Donjon, first version."""
 
     id = "donjon@1"
@@ -64,8 +49,7 @@ class Donjon(Rules[State]):
     actions = act.ACTIONS
     happenings = told.HAPPENINGS
     purposes: ClassVar[Mapping[str, str]] = {
-        "hero": "opening: for each seat without a hero, in seat order, one of the heroes left",
-        "first-seat": "opening, after the heroes: the seat that begins",
+        **OPENING,
         "tile": "discovering: one tile out of the pile",
         "orientation": "discovering, after the tile: its rotation, of those that connect back",
         "token": "entering a new room, after its tile was turned: one token out of the bag",
@@ -74,6 +58,12 @@ class Donjon(Rules[State]):
     }
     components = components.COMPONENTS
     transcripts = TRANSCRIPTS["donjon@1"]
+    cited = Cited(over="6.1", turn="2.2", absence="9.1", leaving="9.3")
+    waits = "next"
+    public = (
+        "active", "bag", "ending", "fight", "heroes", "mp", "phase", "pile", "placing", "progress", "safe", "steps",
+        "table", "things", "tiles", "turn",
+    )  # fmt: skip
 
     handlers: ClassVar[dict[type[Action], Handler]] = {
         act.Move: Handler(during("turn-start", "exploring", "encounter"), movement.refuse_move, movement.move),
@@ -117,11 +107,8 @@ class Donjon(Rules[State]):
             if choice.hero is not UNSET and isinstance(other, DonjonChoice) and other.hero == choice.hero:
                 raise Illegal("hero-taken", "1.3", hero=choice.hero, seat=seat)
 
-    def initial(self, setup: Setup) -> State:
-        if setup.state is not UNSET:
-            return msgspec.convert(setup.state, State)
-        options = msgspec.convert(setup.options, DonjonOptions)
-        chosen = [msgspec.convert(seat.choice, DonjonChoice).hero for seat in setup.seats]
+    def set_up(self, options: DonjonOptions, seats: Sequence[SeatSetup]) -> State:
+        chosen = [msgspec.convert(seat.choice, DonjonChoice).hero for seat in seats]
         return State(
             active=0,
             bag=dict(components.TOKENS),
@@ -141,89 +128,39 @@ class Donjon(Rules[State]):
             turn=0,
         )
 
-    def begin(self, state: State, chance: Chance) -> list[Happening]:
-        """Rules 1.3. A fork is past its opening: it goes on where it stands."""
-        if state.phase != "opening":
-            return []
+    def open(self, state: State, chance: Chance) -> list[Happening]:
+        """Rules 1.3."""
         out: list[Happening] = []
-        for seat, hero in enumerate(state.heroes, 1):
-            if not hero.name:
-                taken = {other.name for other in state.heroes}
-                dealt = chance.pick({name: 1 for name in components.HEROES if name not in taken}, "hero")
-                hero.name = msgspec.convert(dealt, components.HeroName)
-                out.append(told.HeroDealt(seat, hero.name))
-        state.active = int(chance.pick({str(seat): 1 for seat, _ in enumerate(state.heroes, 1)}, "first-seat"))
-        names = tuple(hero.name for hero in state.heroes)
-        return [*out, told.GameBegun(state.active, names), turns.begin_turn(state)]
+        for seat, hero in dealt(chance, components.HEROES, self.cast(state)):
+            state.heroes[seat - 1].name = msgspec.convert(hero, components.HeroName)
+            out.append(told.HeroDealt(seat, hero))
+        state.active = first_seat(chance, len(state.heroes))
+        return [*out, told.GameBegun(state.active, tuple(self.cast(state))), turns.begin_turn(state)]
 
-    def to_act(self, state: State) -> list[int]:
-        return [] if state.phase in ("opening", "game-over") else [state.active]
+    def natural(self, state: State) -> Iterable[Legal]:
+        return offers.natural(state)
 
-    def refuse(self, state: State, seat: int, action: Action) -> Illegal | None:
-        """Why the seat may not do it now, or None."""
-        if state.ending:
-            return Illegal("game-over", "6.1", ending=state.ending)
-        if seat != state.active:
-            return Illegal("not-your-turn", "2.2", active=state.active)
-        handler = self.handlers[type(action)]
-        if state.phase not in handler.phases:
-            return turns.wrong_phase(state, handler.phases)
-        return handler.refuse(state, action)
+    def wrong_phase(self, state: State, phases: frozenset[str]) -> Illegal:
+        return turns.wrong_phase(state, phases)
 
-    def apply(self, state: State, seat: int, action: Action, chance: Chance) -> list[Happening]:
-        if refusal := self.refuse(state, seat, action):
-            raise refusal
-        return self.handlers[type(action)].carry_out(state, action, chance)
+    def players(self, state: State) -> Sequence[Hero]:
+        return state.heroes
 
-    def legal(self, state: State, seat: int) -> list[Legal]:
-        if seat not in self.to_act(state):
-            return []
-        return [offer for offer in offers.natural(state) if self.refuse(state, seat, offer.action) is None]
-
-    def refusals(self, state: State, seat: int) -> list[Refusal]:
-        if not self.to_act(state):
-            return []
-        if seat != state.active:
-            return [Refusal("next", "not-your-turn", "2.2", {"active": state.active})]
-        legal = {offer.target for offer in self.legal(state, seat)}
-        refused: dict[str, Refusal] = {}
-        for offer in offers.natural(state):
-            if offer.target not in legal and (why := self.refuse(state, seat, offer.action)):
-                refused.setdefault(offer.target, Refusal(offer.target, why.reason, why.rule, why.details))
-        return list(refused.values())
-
-    def time_out(self, state: State, seat: int) -> list[Happening]:
-        """Rules 9.1, 9.2.
-
-        :raises Illegal: the seat is not to act.
-        """
-        if refusal := self.refuse_absence(state, seat):
-            raise refusal
-        late = told.TimedOut(seat, state.hero.name, state.phase)
+    def miss(self, state: State) -> list[Happening]:
+        """Rules 9.1, 9.2."""
+        late = told.TimedOut(state.active, state.hero.name, state.phase)
         settled = self.settle(state)
         return [late, *settled, *self.handlers[act.EndTurn].carry_out(state, act.EndTurn(), Loaded())]
 
-    def withdraw(self, state: State, seat: int) -> list[Happening]:
-        """Rules 9.3, 9.4.
-
-        :raises Illegal: the game is over, or the seat withdrew before.
-        """
-        if state.ending:
-            raise Illegal("game-over", "6.1", ending=state.ending)
+    def leave(self, state: State, seat: int) -> list[Happening]:
+        """Rules 9.3, 9.4."""
         hero = state.heroes[seat - 1]
-        if hero.withdrawn:
-            raise Illegal("seat-withdrew", "9.3", seat=seat)
         out = self.settle(state) if seat == state.active else []
         hero.withdrawn = True
         out.append(told.SeatWithdrew(seat, hero.name, hero.at, hero.gold))
         if all(hero.withdrawn for hero in state.heroes):
             return [*out, turns.finish(state, "withdrawal")]
         return out + turns.next_turn(state) if seat == state.active else out
-
-    def refuse_absence(self, state: State, seat: int) -> Illegal | None:
-        if state.ending:
-            return Illegal("game-over", "6.1", ending=state.ending)
-        return None if seat == state.active else Illegal("not-your-turn", "9.1", active=state.active)
 
     def settle(self, state: State) -> list[Happening]:
         """9.2: what is pending ends to the active seat's cost, without draws."""
@@ -241,21 +178,8 @@ class Donjon(Rules[State]):
             return None
         return Outcome(state.ending, turns.winners(state), [hero.gold for hero in state.heroes])
 
-    def view(self, state: State, viewer: int | None) -> dict[str, Any]:
-        """Everything is public: the pile and the bag are counts, no order is decided before it is drawn."""
-        return {name: msgspec.to_builtins(part) for name in PUBLIC if (part := getattr(state, name)) is not UNSET}
-
     def cast(self, state: State) -> list[str]:
         return [hero.name for hero in state.heroes]
 
-    def copy(self, state: State) -> State:
-        return duplicate(state)
-
-
-PUBLIC: Final = (
-    "active", "bag", "ending", "fight", "heroes", "mp", "phase", "pile", "placing", "progress", "safe", "steps",
-    "table", "things", "tiles", "turn",
-)  # fmt: skip
-"""What a viewer may see: an allow-list, so that a field added later is hidden until somebody decides."""
 
 DONJON_1: Final = Donjon()

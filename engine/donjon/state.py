@@ -4,13 +4,13 @@ A cell is named ``"x,y"``: x grows eastwards, y southwards, the start tile is ``
 order, the canonical one, so that packing has nothing to sort. An absent part is UNSET and takes no bytes.
 """
 
-import copy
 from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from engine.donjon.components import HIT_POINTS, HeroName
+from engine.turns import TurnState
 
 Phase = Literal[
     "opening",  # before the draws that open the game
@@ -78,7 +78,7 @@ class Table(msgspec.Struct, frozen=True):
     victorius_keeps_moving: bool
 
 
-class State(msgspec.Struct):
+class State(TurnState):
     """A game of Le Donjon.
 
     ``active``: the seat whose turn it is (0 before the game is opened); ``bag`` and ``pile``: what is left to draw, id
@@ -108,22 +108,3 @@ class State(msgspec.Struct):
     def hero(self) -> Hero:
         """The hero whose turn it is."""
         return self.heroes[self.active - 1]
-
-
-def duplicate(state: State) -> State:
-    """A copy that shares nothing mutable: what is frozen stays shared."""
-    twin = copy.copy(state)
-    twin.bag = state.bag.copy()
-    twin.pile = state.pile.copy()
-    twin.things = state.things.copy()
-    twin.tiles = state.tiles.copy()
-    twin.heroes = []
-    for hero in state.heroes:
-        other = copy.copy(hero)
-        other.scrolls = hero.scrolls.copy()
-        other.weapons = hero.weapons.copy()
-        twin.heroes.append(other)
-    if state.fight:
-        fight = state.fight
-        twin.fight = Fight(fight.bonus, fight.boost, fight.kept, [pair.copy() for pair in fight.pairs])
-    return twin

@@ -9,10 +9,11 @@ from engine.donjon.actions import EndTurn
 from engine.donjon.components import MOVEMENT_POINTS
 from engine.donjon.state import Ending, Phase, State
 from engine.protocol import Happening, Illegal
+from engine.turns import after
 
-START_ONLY: Final = frozenset[Phase]({"turn-start"})
-FREE: Final = frozenset[Phase]({"turn-start", "exploring"})
-UNTIL_NEXT: Final = FREE | frozenset[Phase]({"turn-over"})
+START_ONLY: Final = frozenset({"turn-start"})
+FREE: Final = frozenset({"turn-start", "exploring"})
+UNTIL_NEXT: Final = FREE | frozenset({"turn-over"})
 
 PENDING: Final[dict[Phase, str]] = {
     "placing": "pending-placement",
@@ -26,7 +27,7 @@ PENDING: Final[dict[Phase, str]] = {
 """What must be settled before anything else, and before Next (rules 2.2)."""
 
 
-def wrong_phase(state: State, phases: frozenset[Phase]) -> Illegal:
+def wrong_phase(state: State, phases: frozenset[str]) -> Illegal:
     """Why an action that belongs to ``phases`` must wait, or comes too late."""
     if reason := PENDING.get(state.phase):
         return Illegal(reason, "2.2", phase=state.phase)
@@ -75,12 +76,7 @@ def skip_turn(state: State) -> Happening:
 
 def following(state: State) -> int:
     """The next seat in seat order that did not withdraw; there must be one."""
-    seats = len(state.heroes)
-    seat = state.active
-    while True:
-        seat = seat % seats + 1
-        if not state.heroes[seat - 1].withdrawn:
-            return seat
+    return next(seat for seat in after(state.active, len(state.heroes)) if not state.heroes[seat - 1].withdrawn)
 
 
 def stalemate(state: State) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from msgspec import UNSET, Meta, UnsetType
 
 from engine.dungeon_roll.components import Companion, Die, DungeonDie, Face, PartyDie, PartyFace, Token
-from engine.protocol import Action, kebab
+from engine.protocol import Action, by_name
 
 DungeonDice = Annotated[tuple[DungeonDie, ...], Meta(max_length=7)]
 PartyDice = Annotated[tuple[PartyDie, ...], Meta(max_length=8)]
@@ -135,29 +135,26 @@ class SeekGlory(Action, frozen=True):
     """On to the next level."""
 
 
-ACTIONS: Final[dict[str, type[Action]]] = {
-    kebab(action.__name__): action
-    for action in (
-        ChooseHero,
-        BeginDelve,
-        RerollParty,
-        AssignDice,
-        SetScrolls,
-        Attack,
-        UseScroll,
-        OpenChests,
-        QuaffPotions,
-        FightDragon,
-        UseRing,
-        UseElixir,
-        UseBait,
-        UsePortal,
-        UseSpecialty,
-        UseUltimate,
-        DiscardTreasures,
-        Proceed,
-        Flee,
-        Retire,
-        SeekGlory,
-    )
-}
+ACTIONS: Final[dict[str, type[Action]]] = by_name(
+    ChooseHero,
+    BeginDelve,
+    RerollParty,
+    AssignDice,
+    SetScrolls,
+    Attack,
+    UseScroll,
+    OpenChests,
+    QuaffPotions,
+    FightDragon,
+    UseRing,
+    UseElixir,
+    UseBait,
+    UsePortal,
+    UseSpecialty,
+    UseUltimate,
+    DiscardTreasures,
+    Proceed,
+    Flee,
+    Retire,
+    SeekGlory,
+)

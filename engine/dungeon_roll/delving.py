@@ -25,6 +25,7 @@ from engine.dungeon_roll.zones import (
     who,
 )
 from engine.protocol import Happening, Illegal
+from engine.turns import left
 
 # Before the first level
 
@@ -34,8 +35,7 @@ def heroes_left(state: State) -> list[str]:
     names = SETS[state.table.heroes]
     if len(names) < len(state.seats):
         names = (*SETS["base"], *names)
-    taken = {seat.hero for seat in state.seats}
-    return [name for name in HEROES if name in names and name not in taken]
+    return left((name for name in HEROES if name in names), (seat.hero for seat in state.seats))
 
 
 def refuse_choose_hero(state: State, action: act.ChooseHero) -> Illegal | None:

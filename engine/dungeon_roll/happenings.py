@@ -8,18 +8,13 @@ from typing import ClassVar, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from engine.protocol import Happening, kebab
+from engine import happenings as shared
+from engine.happenings import OfHero
+from engine.protocol import Happening, by_name
 
 Dice = dict[str, str]
 Source = Literal["level", "dragon", "supply"]
 Cause = Literal["retire", "cleared", "portal", "flee", "hero", "absence"]
-
-
-class OfHero(Happening, frozen=True):
-    """Something that happens to the hero of a seat."""
-
-    seat: int
-    hero: str
 
 
 # The course of the game
@@ -37,12 +32,10 @@ class HeroChosen(OfHero, frozen=True):
     rule: ClassVar[str] = "2.1"
 
 
-class GameBegun(Happening, frozen=True):
+class GameBegun(shared.GameBegun, frozen=True):
     """The first seat is drawn; ``heroes`` in seat order, empty where they are yet to be chosen."""
 
     rule: ClassVar[str] = "2.1"
-    first: int
-    heroes: tuple[str, ...]
 
 
 class DelveBegan(OfHero, frozen=True):
@@ -62,30 +55,22 @@ class DelveEnded(OfHero, frozen=True):
     xp: int
 
 
-class TimedOut(Happening, frozen=True):
+class TimedOut(shared.TimedOut, frozen=True):
     """An absent seat's turn is settled to its cost; ``phase``: what for; ``hero``: empty if it had none yet."""
 
     rule: ClassVar[str] = "7.1"
-    seat: int
-    hero: str
-    phase: str
 
 
-class SeatWithdrew(Happening, frozen=True):
+class SeatWithdrew(OfHero, frozen=True):
     """A seat leaves for good, and keeps its experience and its treasures. ``hero``: empty if it had none yet."""
 
     rule: ClassVar[str] = "7.3"
-    seat: int
-    hero: str
 
 
-class GameOver(Happening, frozen=True):
+class GameOver(shared.GameOver, frozen=True):
     """The end: its name, the seats that win, score and tokens of every seat in seat order; alone, the rank."""
 
     rule: ClassVar[str] = "4"
-    ending: str
-    winners: tuple[int, ...]
-    scores: tuple[int, ...]
     tokens: tuple[int, ...]
     rank: str | UnsetType = UNSET
 
@@ -376,52 +361,49 @@ class HeroRefreshed(OfHero, frozen=True):
     rule: ClassVar[str] = "3.4"
 
 
-HAPPENINGS: Final[dict[str, type[Happening]]] = {
-    kebab(happening.__name__): happening
-    for happening in (
-        HeroDealt,
-        HeroChosen,
-        GameBegun,
-        DelveBegan,
-        PartyRolled,
-        PartyTaken,
-        PartyBuried,
-        PartyChanged,
-        ReserveRolled,
-        ReserveAssigned,
-        LevelBegan,
-        DiceConverted,
-        DragonsMoved,
-        PhaseEntered,
-        MonstersDefeated,
-        ScrollUsed,
-        DiceRerolled,
-        DiceDiscarded,
-        DiceSet,
-        DiceRevived,
-        ScrollsBuried,
-        CompanionsJoined,
-        CompanionsLeft,
-        ChestsOpened,
-        PotionsQuaffed,
-        LootLeft,
-        LairEmptied,
-        DragonDefeated,
-        TreasureDrawn,
-        TreasureUsed,
-        TreasurePaid,
-        TreasuresDiscarded,
-        ExperienceGained,
-        HeroLeveledUp,
-        SpecialtyUsed,
-        UltimateUsed,
-        HeroRefreshed,
-        LevelCleared,
-        GlorySought,
-        Fled,
-        DelveEnded,
-        TimedOut,
-        SeatWithdrew,
-        GameOver,
-    )
-}
+HAPPENINGS: Final[dict[str, type[Happening]]] = by_name(
+    HeroDealt,
+    HeroChosen,
+    GameBegun,
+    DelveBegan,
+    PartyRolled,
+    PartyTaken,
+    PartyBuried,
+    PartyChanged,
+    ReserveRolled,
+    ReserveAssigned,
+    LevelBegan,
+    DiceConverted,
+    DragonsMoved,
+    PhaseEntered,
+    MonstersDefeated,
+    ScrollUsed,
+    DiceRerolled,
+    DiceDiscarded,
+    DiceSet,
+    DiceRevived,
+    ScrollsBuried,
+    CompanionsJoined,
+    CompanionsLeft,
+    ChestsOpened,
+    PotionsQuaffed,
+    LootLeft,
+    LairEmptied,
+    DragonDefeated,
+    TreasureDrawn,
+    TreasureUsed,
+    TreasurePaid,
+    TreasuresDiscarded,
+    ExperienceGained,
+    HeroLeveledUp,
+    SpecialtyUsed,
+    UltimateUsed,
+    HeroRefreshed,
+    LevelCleared,
+    GlorySought,
+    Fled,
+    DelveEnded,
+    TimedOut,
+    SeatWithdrew,
+    GameOver,
+)

@@ -1,7 +1,7 @@
 """What a person may click, and the forms from which every other action is built."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -30,9 +30,13 @@ def target_of(companion: str) -> str:
 # What a person may think of
 
 
-def natural(state: State) -> Iterator[Legal]:
-    """What the active seat may think of clicking, legal or not, ready-made: of every kind of action that is legal at
-    least one is."""
+def natural(state: State) -> Iterable[Legal]:
+    """What the active seat may think of clicking, legal or not, ready-made, each once: of every kind of action that is
+    legal at least one is."""
+    return {offer.action: offer for offer in ready_made(state)}.values()
+
+
+def ready_made(state: State) -> Iterator[Legal]:
     match state.phase:
         case "choosing-hero":
             yield from (Legal(act.ChooseHero(name), f"hero-{name}") for name in heroes_left(state))

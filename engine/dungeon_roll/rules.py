@@ -1,29 +1,18 @@
 """Dungeon Roll as a ruleset. At its heart the tables of rules 2: which action is legal when."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Final
 
 import msgspec
-from msgspec import UNSET
 
 from engine.chance import Chance, Loaded
 from engine.dungeon_roll import actions as act
 from engine.dungeon_roll import components, delving, offers, powers, tokens, turns
 from engine.dungeon_roll import happenings as told
 from engine.dungeon_roll.frozen import TRANSCRIPTS
-from engine.dungeon_roll.state import (
-    Champion,
-    Delve,
-    HeroChoice,
-    HeroSet,
-    Phase,
-    ScrollPhases,
-    Seat,
-    State,
-    Table,
-    duplicate,
-)
-from engine.protocol import Action, Form, Happening, Illegal, Legal, Options, Outcome, Refusal, Rules, Setup
+from engine.dungeon_roll.state import Champion, Delve, HeroChoice, HeroSet, ScrollPhases, Seat, State, Table
+from engine.protocol import Action, Form, Happening, Illegal, Legal, Options, Outcome, SeatSetup
+from engine.turns import OPENING, Cited, Handler, TurnTaking, dealt, during, first_seat, nothing_else
 
 
 class DungeonRollOptions(Options, frozen=True, kw_only=True):
@@ -43,44 +32,24 @@ class DungeonRollChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Nothing is chosen before the game."""
 
 
-When = Callable[[State], frozenset[Phase]]
-
-
-class Handler(NamedTuple):
-    """One action: the phases in which it is legal, what else may forbid it, and what it does."""
-
-    when: When
-    refuse: Callable[[State, Any], Illegal | None]
-    carry_out: Callable[[State, Any, Chance], list[Happening]]
-
-
-def during(*phases: Phase) -> When:
-    always = frozenset(phases)
-    return lambda state: always
-
-
-def nothing_else(state: State, action: Action) -> None:
-    """No further condition."""
-
-
-def with_scrolls(state: State) -> frozenset[Phase]:
+def with_scrolls(state: State) -> frozenset[str]:
     """6.1.1: a table option."""
     return frozenset(("monster",) if state.table.scroll_phases == "monster" else ("monster", "loot", "dragon"))
 
 
-def with_loot(state: State) -> frozenset[Phase]:
+def with_loot(state: State) -> frozenset[str]:
     """2.6, and among monsters for those who may (3.1.8)."""
     early = state.seat.hero and state.seat.side.loot_among_monsters
     return frozenset(("monster", "loot") if early else ("loot",))
 
 
-def with_specialty(state: State) -> frozenset[Phase]:
+def with_specialty(state: State) -> frozenset[str]:
     """3: the phases of the power, where there is one."""
     power = state.seat.side.specialty if state.seat.hero else None
     return frozenset(power.phases if power else turns.DELVING)
 
 
-def with_ultimate(state: State) -> frozenset[Phase]:
+def with_ultimate(state: State) -> frozenset[str]:
     """3: the phases of the power."""
     return frozenset(state.seat.side.ultimate.phases if state.seat.hero else turns.DELVING)
 
@@ -88,7 +57,7 @@ def with_ultimate(state: State) -> frozenset[Phase]:
 delving_at_all: Final = during(*turns.DELVING)
 
 
-class DungeonRoll(Rules[State]):
+class DungeonRoll(TurnTaking[State]):
     """Dungeon Roll, first version."""
 
     id = "dungeon-roll@1"
@@ -99,14 +68,16 @@ class DungeonRoll(Rules[State]):
     actions = act.ACTIONS
     happenings = told.HAPPENINGS
     purposes: ClassVar[Mapping[str, str]] = {
-        "hero": "opening: for each seat without a hero, in seat order, one of the heroes left",
-        "first-seat": "opening, after the heroes: the seat that begins",
+        **OPENING,
         "party": "a party die; several in the order of their numbers, and after the dungeon dice of the same roll",
         "dungeon": "a dungeon die; several in the order of their numbers, before the party dice of the same roll",
         "treasure": "one token out of the supply; several one after the other",
     }
     components = components.COMPONENTS
     transcripts = TRANSCRIPTS["dungeon-roll@1"]
+    cited = Cited(over="4", turn="2.2", absence="7.1", leaving="7.3")
+    waits = "begin"
+    public = ("active", "delve", "discards", "ending", "phase", "resume", "seats", "supply", "table")
 
     handlers: ClassVar[dict[type[Action], Handler]] = {
         act.ChooseHero: Handler(during("choosing-hero"), delving.refuse_choose_hero, delving.choose),
@@ -134,10 +105,7 @@ class DungeonRoll(Rules[State]):
         act.SeekGlory: Handler(during("regroup"), nothing_else, delving.seek_glory),
     }  # fmt: skip
 
-    def initial(self, setup: Setup) -> State:
-        if setup.state is not UNSET:
-            return msgspec.convert(setup.state, State)
-        options = msgspec.convert(setup.options, DungeonRollOptions)
+    def set_up(self, options: DungeonRollOptions, seats: Sequence[SeatSetup]) -> State:
         return State(
             active=0,
             delve=Delve(),
@@ -145,96 +113,48 @@ class DungeonRoll(Rules[State]):
             ending="",
             phase="opening",
             resume="opening",
-            seats=[Seat() for _ in setup.seats],
+            seats=[Seat() for _ in seats],
             supply=dict(components.TREASURES),
             table=Table(options.champion, options.hero_choice, options.heroes, options.scroll_phases),
         )
 
-    def begin(self, state: State, chance: Chance) -> list[Happening]:
-        """Rules 2.1. A fork is past its opening: it goes on where it stands."""
-        if state.phase != "opening":
-            return []
+    def open(self, state: State, chance: Chance) -> list[Happening]:
+        """Rules 2.1."""
         out: list[Happening] = []
-        dealt = state.table.hero_choice == "random"
-        for number, seat in enumerate(state.seats, 1):
-            if dealt and not seat.hero:
-                seat.hero = chance.pick(dict.fromkeys(delving.heroes_left(state), 1), "hero")
-                out.append(told.HeroDealt(number, seat.hero))
-        state.active = int(chance.pick({str(seat): 1 for seat, _ in enumerate(state.seats, 1)}, "first-seat"))
-        state.phase = "delve-start" if all(seat.hero for seat in state.seats) else "choosing-hero"
-        return [*out, told.GameBegun(state.active, tuple(seat.hero for seat in state.seats))]
+        if state.table.hero_choice == "random":
+            for seat, hero in dealt(chance, delving.heroes_left(state), self.cast(state)):
+                state.seats[seat - 1].hero = hero
+                out.append(told.HeroDealt(seat, hero))
+        state.active = first_seat(chance, len(state.seats))
+        state.phase = "delve-start" if all(self.cast(state)) else "choosing-hero"
+        return [*out, told.GameBegun(state.active, tuple(self.cast(state)))]
 
-    def to_act(self, state: State) -> list[int]:
-        return [] if state.phase in ("opening", "game-over") else [state.active]
+    def natural(self, state: State) -> Iterable[Legal]:
+        return offers.natural(state)
 
-    def refuse(self, state: State, seat: int, action: Action) -> Illegal | None:
-        """Why the seat may not do it now, or None."""
-        if refusal := self.refuse_seat(state, seat, "2.2"):
-            return refusal
-        handler = self.handlers[type(action)]
-        if state.phase not in (phases := handler.when(state)):
-            return turns.wrong_phase(state, phases)
-        return handler.refuse(state, action)
+    def wrong_phase(self, state: State, phases: frozenset[str]) -> Illegal:
+        return turns.wrong_phase(state, phases)
 
-    def refuse_seat(self, state: State, seat: int, rule: str) -> Illegal | None:
-        if state.ending:
-            return Illegal("game-over", "4", ending=state.ending)
-        return None if seat == state.active else Illegal("not-your-turn", rule, active=state.active)
+    def players(self, state: State) -> Sequence[Seat]:
+        return state.seats
 
     def apply(self, state: State, seat: int, action: Action, chance: Chance) -> list[Happening]:
-        if refusal := self.refuse(state, seat, action):
-            raise refusal
         before = state.phase
-        out = self.handlers[type(action)].carry_out(state, action, chance)
+        out = super().apply(state, seat, action, chance)
         settles = state.phase in turns.DELVING and before in (*turns.DELVING, "discarding")
         return out + turns.settle(state) if settles else out
-
-    def legal(self, state: State, seat: int) -> list[Legal]:
-        if seat not in self.to_act(state):
-            return []
-        listed = {
-            repr(offer.action): offer
-            for offer in offers.natural(state)
-            if self.refuse(state, seat, offer.action) is None
-        }
-        return list(listed.values())
 
     def forms(self, state: State, seat: int) -> list[Form]:
         return list(offers.forms(state, legal)) if (legal := self.legal(state, seat)) else []
 
-    def refusals(self, state: State, seat: int) -> list[Refusal]:
-        if not self.to_act(state):
-            return []
-        if seat != state.active:
-            return [Refusal("begin", "not-your-turn", "2.2", {"active": state.active})]
-        legal, refused = set[str](), dict[str, Refusal]()
-        for offer in offers.natural(state):
-            if why := self.refuse(state, seat, offer.action):
-                refused.setdefault(offer.target, Refusal(offer.target, why.reason, why.rule, why.details))
-            else:
-                legal.add(offer.target)
-        return [refusal for target, refusal in refused.items() if target not in legal]
-
-    def time_out(self, state: State, seat: int) -> list[Happening]:
-        """Rules 7.1, 7.2.
-
-        :raises Illegal: the seat is not to act.
-        """
-        if refusal := self.refuse_seat(state, seat, "7.1"):
-            raise refusal
-        late = told.TimedOut(seat, named(state.seat), state.phase)
+    def miss(self, state: State) -> list[Happening]:
+        """Rules 7.1, 7.2."""
+        late = told.TimedOut(state.active, named(state.seat), state.phase)
         return [late, *self.settle(state)]
 
-    def withdraw(self, state: State, seat: int) -> list[Happening]:
-        """Rules 7.3, 7.4.
-
-        :raises Illegal: the game is over, or the seat withdrew before.
-        """
-        if state.ending:
-            raise Illegal("game-over", "4", ending=state.ending)
+    def leave(self, state: State, seat: int) -> list[Happening]:
+        """Rules 7.3, 7.4."""
         leaver = state.seats[seat - 1]
-        if leaver.withdrawn:
-            raise Illegal("seat-withdrew", "7.3", seat=seat)
         leaver.withdrawn = True
         out: list[Happening] = [told.SeatWithdrew(seat, named(leaver)), *turns.give_up(state, seat)]
         if seat != state.active:
@@ -270,15 +190,8 @@ class DungeonRoll(Rules[State]):
         scores = [turns.score(seat) for seat in state.seats]
         return Outcome(state.ending, turns.winners(state), scores, {"rank": rank} if rank else {})
 
-    def view(self, state: State, viewer: int | None) -> dict[str, Any]:
-        """Everything is public: the supply is counts, no order is decided before it is drawn."""
-        return {name: msgspec.to_builtins(getattr(state, name)) for name in PUBLIC}
-
     def cast(self, state: State) -> list[str]:
         return [seat.hero for seat in state.seats]
-
-    def copy(self, state: State) -> State:
-        return duplicate(state)
 
 
 def named(seat: Seat) -> str:
@@ -287,7 +200,5 @@ def named(seat: Seat) -> str:
 
 
 WAITING: Final = ("choosing-hero", "delve-start")
-PUBLIC: Final = ("active", "delve", "discards", "ending", "phase", "resume", "seats", "supply", "table")
-"""What a viewer may see: an allow-list, so that a field added later is hidden until somebody decides."""
 
 DUNGEON_ROLL_1: Final = DungeonRoll()

@@ -4,13 +4,13 @@ Fields stand in alphabetical order, the canonical one. What can be derived is no
 else lies in the supply.
 """
 
-import copy
 from typing import Literal
 
 import msgspec
 
 from engine.dungeon_roll.components import DUNGEON_DICE
 from engine.dungeon_roll.heroes import HEROES, Side
+from engine.turns import TurnState
 
 Phase = Literal[
     "opening",  # before the draws that open the game
@@ -95,7 +95,7 @@ class Table(msgspec.Struct, frozen=True):
     scroll_phases: ScrollPhases
 
 
-class State(msgspec.Struct):
+class State(TurnState):
     """A game of Dungeon Roll.
 
     ``active``: the seat whose turn it is (0 before the game is opened); ``discards``: how many treasures the active
@@ -117,19 +117,3 @@ class State(msgspec.Struct):
     def seat(self) -> Seat:
         """The player whose turn it is."""
         return self.seats[self.active - 1]
-
-
-def duplicate(state: State) -> State:
-    """A copy that shares nothing mutable: what is frozen stays shared."""
-    twin = copy.copy(state)
-    twin.supply = state.supply.copy()
-    twin.seats = []
-    for seat in state.seats:
-        other = copy.copy(seat)
-        other.treasures = seat.treasures.copy()
-        twin.seats.append(other)
-    delve = twin.delve = copy.copy(state.delve)
-    delve.dice, delve.party, delve.temps = delve.dice.copy(), delve.party.copy(), delve.temps.copy()
-    delve.graveyard, delve.lair, delve.removed = delve.graveyard.copy(), delve.lair.copy(), delve.removed.copy()
-    delve.reserve = {level: dice.copy() for level, dice in delve.reserve.items()}
-    return twin

@@ -1,12 +1,13 @@
 """Treasure tokens that are used by themselves (rules 2.10); those that stand for a companion act like one."""
 
+from engine.bags import take
 from engine.chance import Chance
 from engine.dungeon_roll import actions as act
 from engine.dungeon_roll import happenings as told
 from engine.dungeon_roll.components import MONSTERS
 from engine.dungeon_roll.state import State
 from engine.dungeon_roll.turns import end_delve
-from engine.dungeon_roll.zones import empty_lair, into_lair, restore, revive, take, who
+from engine.dungeon_roll.zones import empty_lair, into_lair, restore, revive, who
 from engine.protocol import Action, Happening, Illegal
 
 

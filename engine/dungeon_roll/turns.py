@@ -20,10 +20,11 @@ from engine.dungeon_roll.components import (
 from engine.dungeon_roll.state import Delve, Ending, Phase, Seat, State
 from engine.dungeon_roll.zones import draw_treasures, empty_lair, gain, give_back, lay_out, refresh, rolled, who
 from engine.protocol import Happening, Illegal
+from engine.turns import after
 
 DELVING: Final = ("monster", "loot", "dragon", "regroup")
-ORDER: Final[tuple[Phase, ...]] = ("choosing-hero", "delve-start", "forming", *DELVING)
-PENDING: Final[Mapping[Phase, str]] = {
+ORDER: Final[tuple[str, ...]] = ("choosing-hero", "delve-start", "forming", *DELVING)
+PENDING: Final[Mapping[str, str]] = {
     "choosing-hero": "hero-to-choose",
     "delve-start": "delve-to-begin",
     "forming": "party-to-form",
@@ -33,7 +34,7 @@ PENDING: Final[Mapping[Phase, str]] = {
     "discarding": "treasures-to-discard",
 }
 """What has to come first."""
-PAST: Final[Mapping[Phase, str]] = {
+PAST: Final[Mapping[str, str]] = {
     "choosing-hero": "hero-chosen",
     "delve-start": "delve-under-way",
     "forming": "party-formed",
@@ -45,7 +46,7 @@ PAST: Final[Mapping[Phase, str]] = {
 """What is over, or is not there."""
 
 
-def wrong_phase(state: State, phases: frozenset[Phase]) -> Illegal:
+def wrong_phase(state: State, phases: frozenset[str]) -> Illegal:
     """Why an action that belongs to ``phases`` must wait, or has nothing to act upon."""
     here = state.phase
     if here == "discarding" or "discarding" in phases:
@@ -211,8 +212,7 @@ def next_seat(state: State) -> list[Happening]:
     """2.2: the next seat round the table that has something to do; none: the game is over."""
     seats = state.seats
     choosing = state.phase == "choosing-hero"
-    for step in range(1, len(seats) + 1):
-        number = (state.active + step - 1) % len(seats) + 1
+    for number in after(state.active, len(seats)):
         seat = seats[number - 1]
         if seat.withdrawn or (seat.hero if choosing else seat.delves == DELVES):
             continue

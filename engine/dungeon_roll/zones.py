@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from engine.chance import Chance
+from engine.bags import draw, give, take
+from engine.chance import Chance, equally
 from engine.dungeon_roll import happenings as told
 from engine.dungeon_roll.components import DUNGEON_FACES, MASTER_XP, PARTY_FACES, TREASURES
 from engine.dungeon_roll.heroes import HEROES
@@ -22,12 +23,12 @@ def who(state: State) -> Who:
 
 def party_face(chance: Chance) -> str:
     """One roll of a party die."""
-    return chance.pick(dict.fromkeys(PARTY_FACES, 1), "party")
+    return equally(chance, PARTY_FACES, "party")
 
 
 def dungeon_face(chance: Chance) -> str:
     """One roll of a dungeon die."""
-    return chance.pick(dict.fromkeys(DUNGEON_FACES, 1), "dungeon")
+    return equally(chance, DUNGEON_FACES, "dungeon")
 
 
 def rolled(dice: Iterable[str], chance: Chance) -> dict[str, str]:
@@ -126,23 +127,12 @@ def restore(state: State, *companions: str) -> None:
             give(state.supply, companion)
 
 
-def take(bag: dict[str, int], token: str) -> None:
-    bag[token] -= 1
-    if not bag[token]:
-        del bag[token]
-
-
-def give(bag: dict[str, int], token: str) -> None:
-    bag[token] = bag.get(token, 0) + 1
-
-
 def draw_treasures(state: State, count: int, chance: Chance, *, instead: bool) -> list[Happening]:
     """Draw tokens, one after the other; ``instead``: 1 experience for each that the supply does not have (2.6)."""
     out: list[Happening] = []
     for _ in range(count):
         if state.supply:
-            token = chance.pick(state.supply, "treasure")
-            take(state.supply, token)
+            token = draw(state.supply, chance, "treasure")
             give(state.seat.treasures, token)
             out.append(told.TreasureDrawn(*who(state), token, sum(state.supply.values())))
         elif instead:
