@@ -51,7 +51,8 @@ class Create(Body, frozen=True):
 
 
 class Join(Body, frozen=True):
-    """A player sits down. A bot's seat has ``bot``, and a fresh random player id."""
+    """A player sits down. A bot's seat has ``bot``, and a fresh random player id. A seat in self-custody signs with the
+    key ``pk``; the link in the signed bytes ``a`` is its commitment."""
 
     player: Bytes16
     choice: dict[str, Any]
@@ -75,6 +76,13 @@ class Lock(Body, frozen=True):
     setup: dict[str, Any]
 
 
+class Reveal(Body, frozen=True):
+    """A seat in self-custody reveals the first link of its chain, after the lock."""
+
+    a: bytes
+    g: Bytes64
+
+
 class Seeded(Body, frozen=True):
     """The server reveals its first link, and the rules begin."""
 
@@ -93,9 +101,10 @@ class Act(Body, frozen=True):
 
 
 class Timeout(Body, frozen=True):
-    """The envelope's seat was absent too long; the rules settle what was pending."""
+    """The envelope's seat was absent too long; the rules settle what was pending. After the lock, where the seat did
+    not reveal its link, it is freed and the table is open again: then there is no ``f``."""
 
-    f: Bytes8
+    f: Bytes8 | UnsetType = UNSET
 
 
 class Resign(Body, frozen=True):
@@ -117,6 +126,13 @@ class Handover(Body, frozen=True):
             raise ValueError("a player id has 16 bytes")
 
 
+class Signoff(Body, frozen=True):
+    """A seat in self-custody vouches for how the game ended: what it signs follows on the last move."""
+
+    a: bytes
+    g: Bytes64
+
+
 class Close(Body, frozen=True):
     """The last event. ``tail`` is the secret end of the server's chain, absent only where its key was lost;
     ``state_hash`` is the whole fingerprint."""
@@ -132,14 +148,16 @@ BODIES: dict[str, type[Body]] = {
     "join": Join,
     "leave": Leave,
     "lock": Lock,
+    "reveal": Reveal,
     "seeded": Seeded,
     "act": Act,
     "timeout": Timeout,
     "resign": Resign,
     "custody": Handover,
+    "signoff": Signoff,
     "close": Close,
 }
-"""The kinds that this version folds; ``reveal`` and ``signoff`` belong to self-custody seats."""
+"""Every kind of event of a game."""
 
 
 def read_body(kind: str, body: dict[str, Any]) -> Body:

@@ -11,7 +11,7 @@ from nacl.signing import SigningKey
 
 from events import seeds
 from events.hashing import hmac_sha256, sized, tag, u8, u32
-from events.signing import SignedAction
+from events.signing import Sealed, SignedAction
 
 SECRET_LENGTH: Final = 32
 _ACCOUNT, _SEAT_KEY, _SEAT_TAIL = map(tag, ("account", "seat-key", "seat-tail"))
@@ -46,9 +46,7 @@ class SeatKey:
         """The seat's public key, 32 bytes."""
         return bytes(self._key.verify_key)
 
-    def join(
-        self, head: bytes, choice: dict[str, Any], cp: tuple[int, bytes] | None = None
-    ) -> tuple[SignedAction, bytes]:
+    def join(self, head: bytes, choice: dict[str, Any], cp: tuple[int, bytes] | None = None) -> Sealed:
         """Sit down right behind the event with hash ``head`` (version ``joined``); ``cp``: size and root of the newest
         checkpoint of the log of games that this client has verified."""
         args: dict[str, Any] = {"pk": self.public, "choice": choice}
@@ -63,8 +61,8 @@ class SeatKey:
         name: str | None = None,
         args: dict[str, Any] | None = None,
         cp: tuple[int, bytes] | None = None,
-    ) -> tuple[SignedAction, bytes]:
-        """The seat's action number ``pseq``, which reveals link ``pseq`` of its chain, and the signature."""
+    ) -> Sealed:
+        """The seat's action number ``pseq``, which reveals link ``pseq`` of its chain."""
         made = SignedAction.write(
             kind,
             self.game_id,
@@ -76,7 +74,7 @@ class SeatKey:
             name,
             (args or {}) | _checkpoint(cp),
         )
-        return made, made.sign(self._key)
+        return made.sign(self._key)
 
 
 def _checkpoint(cp: tuple[int, bytes] | None) -> dict[str, Any]:

@@ -121,13 +121,20 @@ class SignedAction(msgspec.Struct, frozen=True):
         """What the signature is over."""
         return pae(ACTION_TYPE, self.data)
 
-    def sign(self, key: SigningKey) -> bytes:
-        """The signature, 64 bytes."""
-        return key.sign(self.message).signature
+    def sign(self, key: SigningKey) -> "Sealed":
+        """The action with its signature."""
+        return Sealed(self, key.sign(self.message).signature)
 
     def signed_by(self, key: bytes, signature: bytes) -> bool:
         """Did the holder of the key sign this?"""
         return verified(key, self.message, signature)
+
+
+class Sealed(msgspec.Struct, frozen=True):
+    """An action with its signature, 64 bytes; nobody has verified it yet."""
+
+    action: SignedAction
+    signature: bytes
 
 
 def _check(fields: Any) -> None:

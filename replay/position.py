@@ -5,12 +5,13 @@ fingerprint. What does not hold is a `Finding`, given to the position's ``report
 auditor collects. Either way the fold goes on as well as it can.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from engine.chance import Recorded, WrongDraw, derives
 from engine.protocol import Happening, Illegal, Options, Outcome, Rules, SeatSetup, Setup
@@ -19,19 +20,25 @@ from events import seeds
 from events.bodies import (
     BODIES,
     Act,
+    Body,
     BotName,
     Close,
     Create,
+    Custody,
     Drawn,
     Handover,
     Join,
+    Leave,
     Lock,
     Resign,
+    Reveal,
     Seeded,
+    Signoff,
     Timeout,
     read_body,
 )
 from events.event import GAME_KINDS, Event, genesis
+from events.signing import NotAnAction, SignedAction, usable_key
 from replay.fingerprint import rules_hash, state_hash
 
 EXACT, UNVERIFIED, DIVERGED = "EXACT", "UNVERIFIED", "DIVERGED"
@@ -55,7 +62,9 @@ class Finding(msgspec.Struct, frozen=True):
     rule: str = ""
 
 
-CHECKS = ("format", "chain", "order", "setup", "legality", "draws", "dice", "fingerprint", "seed")
+CHECKS = (
+    "format", "chain", "key", "signature", "order", "setup", "legality", "draws", "dice", "fingerprint", "seed",
+)  # fmt: skip
 
 
 class Diverged(Exception):
@@ -70,14 +79,29 @@ def _strict(finding: Finding) -> None:
     raise Diverged(finding)
 
 
-@dataclass(slots=True)
-class Seat:
-    """A place at the table; free while nobody sits on it."""
+class Seat(msgspec.Struct, frozen=True):
+    """A place at the table; free while nobody sits on it.
+
+    A seat in self-custody signs with the key ``pk`` and has a dice chain: ``signed`` counts its actions, of which
+    number k revealed link k, and ``link`` is the last. ``commitment`` and ``first`` are the links that the lock fixed
+    and that were revealed behind it.
+    """
 
     player: bytes | None = None
-    choice: dict[str, Any] = field(default_factory=dict)
+    choice: dict[str, Any] = {}
     bot: BotName | None = None
-    custody: str = "server"
+    custody: Custody = "server"
+    pk: bytes = b""
+    signed: int = 0
+    link: bytes = b""
+    commitment: bytes = b""
+    first: bytes = b""
+    signed_off: bool = False
+
+    @property
+    def signs(self) -> bool:
+        """Is the seat in self-custody?"""
+        return self.custody == "self"
 
 
 @dataclass(slots=True)
@@ -97,7 +121,7 @@ class Position:
     game_id: bytes
     report: Callable[[Finding], None] = _strict
     check_dice: bool = False
-    """Also recompute every draw from the committed chain: for an audit."""
+    """Also recompute every draw from the committed chains and verify every signature: for an audit."""
 
     version: int = 0
     head: bytes = b""
@@ -139,6 +163,28 @@ class Position:
         if self.status != PLAYING or self.rules is None or self.state is None:
             return []
         return self.rules.to_act(self.state)
+
+    @property
+    def to_reveal(self) -> list[int]:
+        """The seats in self-custody whose first link a locked table waits for."""
+        if self.setup is None or self.status != OPEN:
+            return []
+        return [number for number, seat in self.seat_items() if seat.signs and not seat.first]
+
+    @property
+    def to_sign_off(self) -> list[int]:
+        """The seats in self-custody that have not vouched for how the game ended."""
+        if self.status != FINISHED or self.closed:
+            return []
+        return [number for number, seat in self.seat_items() if seat.signs and not seat.signed_off]
+
+    @property
+    def spent(self) -> bool:
+        """Has an owner of a dice chain no link left? Then the game cannot go on."""
+        if self.create is None:
+            return False
+        length = self.create.chain_len
+        return self.dice.revealed >= length or any(seat.signs and seat.signed > length for seat in self.seats)
 
     def seats_of(self, player: bytes) -> list[int]:
         """The numbers of the seats that a player holds."""
@@ -188,7 +234,7 @@ class Position:
         twin = object.__new__(type(self))
         for name in _FIELDS:  # dataclasses.replace takes three times as long, and this is done for every act
             setattr(twin, name, getattr(self, name))
-        twin.seats = [Seat(seat.player, seat.choice, seat.bot, seat.custody) for seat in self.seats]
+        twin.seats = list(self.seats)
         twin.state = None if self.state is None or self.rules is None else self.rules.copy(self.state)
         dice = self.dice
         twin.dice = Dice(dice.j, dice.mix, dice.revealed, dice.link)
@@ -196,13 +242,46 @@ class Position:
 
     # -- live play -------------------------------------------------------------------------------------------------
 
-    def adopt(self, event: Event, x: Drawn | None = None) -> None:
+    def adopt(self, event: Event, x: Drawn | None = None, signed: SignedAction | None = None) -> None:
         """Take over an event that was just made from this very position, its state already changed by the rules."""
         self.version, self.head, self.t_ms = event.seq, event.hash, event.t_ms
-        if x is not None:
-            j, link, _ = x
-            self.dice = Dice(j, self.mixed(event.seat or 0, link), self.dice.revealed + 1, link)
+        server_link = None if x is None else x[1]
+        if x is not None or signed is not None:
+            self.dice.mix = self.mixed(event.seat or 0, server_link, None if signed is None else signed.r)
+            self.dice.j += 1
+        if server_link is not None:
+            self.dice.revealed += 1
+            self.dice.link = server_link
+        if signed is not None:
+            self._reveal(signed)
         self._conclude()
+
+    def wrong_signature(
+        self, signed: SignedAction, signature: bytes | None, version: int, head: bytes
+    ) -> Finding | None:
+        """What is wrong with an action as the next one of the seat that it names, right behind event ``version``: whose
+        it is, its number, the head it follows on, its link, and its signature (None: not verified)."""
+        seat = self.seats[signed.seat - 1]
+        at = version + 1
+        if signed.game_id != self.game_id:
+            return Finding("signature", at, "the action was signed for another game", signed.game_id.hex())
+        if signed.pseq != seat.signed:
+            detail = f"seat {signed.seat} signed its action number {signed.pseq}"
+            return Finding("signature", at, detail, str(signed.pseq), str(seat.signed))
+        if (signed.head_seq, signed.head) != (version, head):
+            detail = f"seat {signed.seat} signed what follows on another event {signed.head_seq}"
+            return Finding("signature", at, detail, signed.head.hex(), head.hex())
+        key = seat.pk
+        if signed.kind == "join":
+            key = signed.args["pk"]
+            if not usable_key(key):
+                return Finding("key", at, f"the key of seat {signed.seat} fits any message", key.hex())
+        if signature is not None and not signed.signed_by(key, signature):
+            return Finding("signature", at, f"the signature of seat {signed.seat} does not verify", signature.hex())
+        if signed.kind != "join" and seeds.lower(self.game_id, signed.seat, signed.pseq, signed.r) != seat.link:
+            detail = f"link {signed.pseq} of seat {signed.seat} does not lead to the one before"
+            return Finding("dice", at, detail, signed.r.hex())
+        return None
 
     # -- folding ---------------------------------------------------------------------------------------------------
 
@@ -226,6 +305,9 @@ class Position:
             self._find("format", wrong)
         if event.kind not in _ALLOWED[self._stage()]:
             self._find("order", f"a {event.kind} event while the game is {self._stage()}")
+            return []
+        if event.seat is not None and event.seat > len(self.seats):
+            self._find("order", f"there is no seat {event.seat}")
             return []
         try:
             return _FOLDS[event.kind](self, event, body)
@@ -293,9 +375,7 @@ class Position:
         return []
 
     def _join(self, event: Event, body: Join) -> list[Happening]:
-        if event.seat is None or not 1 <= event.seat <= len(self.seats):
-            self._find("order", f"there is no seat {event.seat}")
-            return []
+        assert event.seat is not None
         if self.seats[event.seat - 1].player is not None:
             self._find("order", f"seat {event.seat} is taken")
             return []
@@ -308,17 +388,48 @@ class Position:
             except Illegal as error:
                 self._find("legality", f"seat {event.seat} may not choose so: {error.reason}", rule=error.rule)
         bot = None if body.bot is UNSET else body.bot
-        self.seats[event.seat - 1] = Seat(body.player, dict(body.choice), bot, body.custody)
-        if body.custody == "self":  # its signatures and chain are not checked by this version
-            self._unverified(event.seq)
+        pk = b"" if body.pk is UNSET else body.pk
+        if body.custody == "self":
+            self.seats[event.seat - 1] = Seat()
+            signed = self._signed(event, body)
+            if signed is None or (signed.args["pk"], signed.args["choice"]) != (pk, body.choice):
+                self._find("signature", f"seat {event.seat} signed another key or choice", pk.hex())
+            link = b"" if signed is None else signed.r
+            self.seats[event.seat - 1] = Seat(body.player, body.choice, bot, "self", pk, 1, link)
+        else:
+            self.seats[event.seat - 1] = Seat(body.player, body.choice, bot)
         return []
 
-    def _leave(self, event: Event, body: Any) -> list[Happening]:
-        if event.seat is None or not 1 <= event.seat <= len(self.seats) or self.seats[event.seat - 1].player is None:
+    def _leave(self, event: Event, body: Leave) -> list[Happening]:
+        assert event.seat is not None
+        if self.seats[event.seat - 1].player is None:
             self._find("order", f"nobody sits on seat {event.seat}")
             return []
+        if body.a is not UNSET:
+            self._signed(event, body)
         self.seats[event.seat - 1] = Seat()
         return []
+
+    def _signed(self, event: Event, body: Any) -> SignedAction | None:
+        """What the seat signed, checked as its next action; its link is public now."""
+        assert event.seat is not None
+        try:
+            signed = SignedAction.read(body.a)
+        except NotAnAction as error:
+            self._find("format", f"what seat {event.seat} signed: {error}")
+            return None
+        if (signed.kind, signed.seat) != (event.kind, event.seat):
+            self._find("signature", f"seat {signed.seat} signed a {signed.kind}", folded=event.kind)
+            return None
+        finding = self.wrong_signature(signed, body.g if self.check_dice else None, event.seq - 1, event.prev)
+        if finding is not None:
+            self._find(finding.check, finding.detail, finding.stored, finding.folded)
+        self._reveal(signed)
+        return signed
+
+    def _reveal(self, signed: SignedAction) -> None:
+        seat = self.seats[signed.seat - 1]
+        self.seats[signed.seat - 1] = replace(seat, signed=signed.pseq + 1, link=signed.r)
 
     def _lock(self, event: Event, body: Lock) -> list[Happening]:
         try:
@@ -333,6 +444,15 @@ class Position:
             self._fork(self.create.forked_from[3])
         elif self.setup.state is not UNSET:
             self._find("setup", "a state is given and the game is no fork")
+        self.seats = [replace(seat, commitment=seat.link, first=b"") for seat in self.seats]
+        return []
+
+    def _revealed(self, event: Event, body: Reveal) -> list[Happening]:
+        if event.seat not in self.to_reveal:
+            self._find("order", f"seat {event.seat} has nothing to reveal")
+            return []
+        if (signed := self._signed(event, body)) is not None:
+            self.seats[event.seat - 1] = replace(self.seats[event.seat - 1], first=signed.r)
         return []
 
     def _fork(self, source_hash: bytes) -> None:
@@ -350,7 +470,9 @@ class Position:
     def _seeded(self, event: Event, body: Seeded) -> list[Happening]:
         j, link, draws = body.x
         self._server_link(link)
-        self.dice.mix = seeds.setup_mix(self.game_id, self._commitments(), {seeds.SERVER: link})
+        if self.to_reveal:
+            self._find("order", f"begun before the seats {self.to_reveal} revealed their links")
+        self.dice.mix = self.setup_mix(link)
         if j != 0:
             self._find("draws", "the first draws are numbered 0", str(j), "0")
         self.status, self.started_ms = PLAYING, event.t_ms
@@ -370,45 +492,77 @@ class Position:
         return happenings
 
     def _act(self, event: Event, body: Act) -> list[Happening]:
-        if event.seat is None or not 1 <= event.seat <= len(self.seats):
-            self._find("order", f"there is no seat {event.seat}")
-            return []
-        draws = self._mix(event.seat, body.x)
-        if self.rules is None or self.state is None:
+        assert event.seat is not None
+        asked, link = self._asked(event, body)
+        draws = self._mix(event.seat, body.x, link)
+        if self.rules is None or self.state is None or asked is None:
             return []
         if event.seat not in self.rules.to_act(self.state):
             self._find("legality", f"seat {event.seat} is not to act")
             return []
-        if isinstance(body.a, bytes):
-            self._unverified(event.seq)
-            return []
         chance = Recorded(draws)
         happenings: list[Happening] = []
         try:
-            happenings = self.rules.apply(self.state, event.seat, self.rules.parse(*body.a), chance)
+            happenings = self.rules.apply(self.state, event.seat, self.rules.parse(*asked), chance)
             chance.finish()
         except Illegal as error:
-            self._find("legality", f"{body.a[0]} is illegal here: {error.reason}", rule=error.rule)
+            self._find("legality", f"{asked[0]} is illegal here: {error.reason}", rule=error.rule)
         except WrongDraw as error:
             self._find("draws", str(error))
         self._settle(body.f)
         return happenings
 
+    def _asked(self, event: Event, body: Act | Resign) -> tuple[tuple[str, dict[str, Any]] | None, bytes | None]:
+        """The action, and the link that it reveals where the seat signs; no action where it cannot be read."""
+        assert event.seat is not None
+        if isinstance(body.a, bytes) != self.seats[event.seat - 1].signs:
+            signs = "signs" if self.seats[event.seat - 1].signs else "does not sign"
+            self._find("signature", f"seat {event.seat} {signs} what it does")
+        if not isinstance(body.a, bytes):
+            return body.a, None
+        if (signed := self._signed(event, body)) is None:
+            return None, None
+        return (signed.name or event.kind, signed.args), signed.r
+
     def _timeout(self, event: Event, body: Timeout) -> list[Happening]:
+        if self._stage() == "locked":
+            return self._unlock(event, body)
+        if body.f is UNSET:
+            self._find("format", "a turn that is claimed has a fingerprint")
+            return []
         return self._without_draws(event, body.f, "time_out")
 
+    def _unlock(self, event: Event, body: Timeout) -> list[Happening]:
+        """A seat never revealed: it is free, the table open; the links that are public by now are the commitments."""
+        assert event.seat is not None
+        if event.seat not in self.to_reveal:
+            self._find("order", f"seat {event.seat} has nothing to reveal")
+        if body.f is not UNSET:
+            self._find("format", "a fingerprint before there is a state")
+        self.seats[event.seat - 1] = Seat()
+        self.setup, self.state = None, None
+        return []
+
     def _resign(self, event: Event, body: Resign) -> list[Happening]:
-        if isinstance(body.a, bytes):
-            self._unverified(event.seq)
-            return []
+        assert event.seat is not None
+        _, link = self._asked(event, body)
+        self._mix(event.seat, UNSET, link)
         return self._without_draws(event, body.f, "withdraw")
+
+    def _signoff(self, event: Event, body: Signoff) -> list[Happening]:
+        assert event.seat is not None
+        if event.seat not in self.to_sign_off:
+            self._find("order", f"seat {event.seat} does not sign the end")
+            return []
+        if (signed := self._signed(event, body)) is not None:
+            self._mix(event.seat, UNSET, signed.r)
+        self.seats[event.seat - 1] = replace(self.seats[event.seat - 1], signed_off=True)
+        return []
 
     def _without_draws(self, event: Event, stored: bytes, verb: str) -> list[Happening]:
         if self.rules is None or self.state is None:
             return []
-        if event.seat is None or not 1 <= event.seat <= len(self.seats):
-            self._find("order", f"there is no seat {event.seat}")
-            return []
+        assert event.seat is not None
         if verb == "time_out" and event.seat not in self.rules.to_act(self.state):
             self._find("legality", f"seat {event.seat} is not to act")
             return []
@@ -425,11 +579,9 @@ class Position:
             self._find("order", f"there is no seat {body.seat}")
             return []
         seat = self.seats[body.seat - 1]
-        seat.custody = "server"
-        if isinstance(body.by, bytes):
-            seat.player, seat.bot = body.by, None
-        else:
-            seat.bot = body.by
+        by_player = isinstance(body.by, bytes)
+        player, bot = (body.by, None) if by_player else (seat.player, body.by)
+        self.seats[body.seat - 1] = replace(seat, player=player, bot=bot, custody="server")
         return []
 
     def _close(self, event: Event, body: Close) -> list[Happening]:
@@ -453,23 +605,30 @@ class Position:
 
     # -- dice ------------------------------------------------------------------------------------------------------
 
-    def _commitments(self) -> Mapping[int, bytes]:
+    def setup_mix(self, server_link: bytes) -> bytes:
+        """``M_0`` of a locked table: the server, then the seats in self-custody."""
         assert self.create is not None
-        return {seeds.SERVER: self.create.commit}
+        owners = {number: seat for number, seat in self.seat_items() if seat.signs}
+        commitments = {seeds.SERVER: self.create.commit} | {number: seat.commitment for number, seat in owners.items()}
+        first_links = {seeds.SERVER: server_link} | {number: seat.first for number, seat in owners.items()}
+        return seeds.setup_mix(self.game_id, commitments, first_links)
 
-    def mixed(self, seat: int, server_link: bytes) -> bytes:
-        """M of the next event with draws."""
-        return seeds.roll_mix(self.dice.mix, self.dice.j + 1, seat, None, server_link)
+    def mixed(self, seat: int, server_link: bytes | None, seat_link: bytes | None) -> bytes:
+        """M of the next event of a seat: with the server's next link if it draws, with the seat's own if it signs."""
+        return seeds.roll_mix(self.dice.mix, self.dice.j + 1, seat, seat_link, server_link)
 
-    def _mix(self, seat: int, x: Drawn | msgspec.UnsetType) -> list[list[Any]]:
+    def _mix(self, seat: int, x: Drawn | msgspec.UnsetType, seat_link: bytes | None) -> list[list[Any]]:
         if x is UNSET:
+            if seat_link is not None:
+                self.dice.mix = self.mixed(seat, None, seat_link)
+                self.dice.j += 1
             return []
         j, link, draws = x
         if j != self.dice.j + 1:
             self._find("draws", f"the draws are numbered {j}", str(j), str(self.dice.j + 1))
         if not draws:
             self._find("draws", "a link was revealed without a draw")
-        self.dice.mix = self.mixed(seat, link)
+        self.dice.mix = self.mixed(seat, link, seat_link)
         self.dice.j += 1
         self._server_link(link)
         self._derive(draws)
@@ -501,13 +660,15 @@ class Position:
             self.status = FINISHED
 
 
-def _wrong(event: Event, body: Any) -> str | None:
+def _wrong(event: Event, body: Body) -> str | None:
     """What is wrong with an event of the right shape: who acted, or a signature without signed bytes or the reverse."""
     if (event.seat is None) != (event.kind in _BY_THE_SERVER):
         return f"a {event.kind} event of seat {event.seat}"
     asked = getattr(body, "a", UNSET)
     if isinstance(asked, bytes) != (getattr(body, "g", UNSET) is not UNSET):
         return f"a {event.kind} event with a signature or signed bytes, not both"
+    if isinstance(body, Join) and len({body.custody == "self", body.pk is not UNSET, isinstance(asked, bytes)}) != 1:
+        return f"a join with custody {body.custody} and what does not go with it"
     if event.kind == "resign" and isinstance(asked, tuple) and asked != ("resign", {}):
         return f"a resign event that asks for {asked[0]}"
     return None
@@ -522,14 +683,14 @@ _BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeErr
 """What rules may raise when they are given a state that no game can be in: only after something was found."""
 
 _FOLDS: dict[str, Callable[[Position, Event, Any], list[Happening]]] = {
-    kind: getattr(Position, f"_{kind}") for kind in BODIES
+    kind: getattr(Position, "_revealed" if kind == "reveal" else f"_{kind}") for kind in BODIES
 }
 
 _ALLOWED = {
     "not created": {"create"},
     OPEN: {"join", "leave", "lock", "close"},
-    "locked": {"seeded", "close"},
+    "locked": {"reveal", "seeded", "timeout", "close"},
     PLAYING: {"act", "timeout", "resign", "custody", "close"},
-    FINISHED: {"custody", "close"},
+    FINISHED: {"custody", "signoff", "close"},
     "closed": set[str](),
 }

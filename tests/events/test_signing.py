@@ -97,7 +97,7 @@ def test_an_action_is_read_as_it_was_written() -> None:
     assert made.data == codec.encode(action())
     assert SignedAction.read(made.data) == made
     key = SigningKey(b"k" * 32)
-    assert made.signed_by(bytes(key.verify_key), made.sign(key))
+    assert made.signed_by(bytes(key.verify_key), made.sign(key).signature)
     assert made.message == b"DSSEv1 %d %s %d %s" % (len(ACTION_TYPE), ACTION_TYPE.encode(), len(made.data), made.data)
 
 
@@ -136,9 +136,10 @@ def test_key_and_chain_follow_from_the_secret_the_game_the_seat_and_the_join() -
 
 def test_a_seat_reveals_one_link_with_each_action() -> None:
     key = SeatKey(b"s" * 32, GAME, 2, 4, 16)
-    join, signature = key.join(HEAD, {"hero": "tala"}, (9, b"c" * 32))
-    assert join.signed_by(key.public, signature)
+    sealed = key.join(HEAD, {"hero": "tala"}, (9, b"c" * 32))
+    join = sealed.action
+    assert join.signed_by(key.public, sealed.signature)
     assert join.args == {"pk": key.public, "choice": {"hero": "tala"}, "cp": [9, b"c" * 32]}
     assert (join.pseq, join.head_seq, join.r) == (0, 4, key.chain.commitment)
-    act, _ = key.sign("act", 1, 6, HEAD, "move", {"to": [1, 0]})
+    act = key.sign("act", 1, 6, HEAD, "move", {"to": [1, 0]}).action
     assert seeds.lower(GAME, 2, 1, act.r) == join.r
