@@ -157,6 +157,8 @@ class Embedded:
         lock = self._open("server.lock")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):  # the data directory itself may be open to others, the log is not
+                (self.data / "appendonlydir").chmod(0o700)
             # The server takes itself out of our session, so that neither Ctrl-C nor our death stops it.
             command = [
                 str(binary), "--daemonize", "yes", "--pidfile", str(self.data / "redis.pid"),
@@ -169,7 +171,7 @@ class Embedded:
             ]  # fmt: skip
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                cwd=self.data, env={"PATH": os.defpath, "LC_ALL": "C"}, pass_fds=(lock,),
+                cwd=self.data, env={"PATH": os.defpath, "LC_ALL": "C"}, pass_fds=(lock,), umask=0o077,
             )  # fmt: skip
         finally:
             os.close(lock)

@@ -13,8 +13,9 @@ from service.accounts import Accounts, Creators
 from service.clock import Clock, system_clock
 from service.config import Config
 from service.index import Index
-from service.keys import Keyring, new_key_id
+from service.keys import BadKeyring, Keyring, new_key_id
 from service.positions import Positions
+from service.signing_keys import SigningKeys
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class Deps:
     creators: Creators
     positions: Positions
     index: Index
+    signing: SigningKeys
     hub: Any = None
 
     def missing_keys(self) -> list[str]:
@@ -45,12 +47,17 @@ class Deps:
             self.hub.close()
 
 
-def bootstrap(config: Config, client: redis.Redis | None = None, clock: Clock = system_clock) -> Deps:
+def bootstrap(
+    config: Config, client: redis.Redis | None = None, clock: Clock = system_clock, reading: bool = False
+) -> Deps:
     """Put a process together on the database of ``config``, or on ``client``. Nothing is sent yet.
 
-    :raises service.keys.BadKeyring: the keyring cannot be used.
+    ``reading``: it deals no dice and signs nothing, so keys that are not there are not missed.
+
+    :raises service.keys.BadKeyring: a key is missing, or cannot be used.
     :raises ValueError: there is no address of a database.
     """
+    given = client is not None
     if client is None:
         if config.redis_url:
             client = connect(config.redis_url)
@@ -64,23 +71,35 @@ def bootstrap(config: Config, client: redis.Redis | None = None, clock: Clock = 
         config=config,
         redis=client,
         log=log,
-        keyring=keyring(config),
+        keyring=keyring(config, reading),
         clock=clock,
         accounts=Accounts(client, clock),
         creators=Creators(client),
         positions=positions,
         index=Index(client, log, positions),
+        signing=signing(config, given or reading),
     )
 
 
-def keyring(config: Config) -> Keyring:
-    """The keyring of the settings; a new one where there is none yet (games that need another say so: not ready).
+def keyring(config: Config, reading: bool = False) -> Keyring:
+    """The keyring of the settings. In memory one of its own, and where one only reads, if there is none.
 
-    :raises service.keys.BadKeyring: it cannot be used.
+    :raises service.keys.BadKeyring: it is missing, or cannot be used.
     """
     if config.keys:
         return Keyring.parse(config.keys)
-    if config.ephemeral and not config.keys_file:
+    if (config.ephemeral and not config.keys_file) or (reading and not config.keyring_path.exists()):
         return Keyring({new_key_id(): secrets.token_bytes(32)})
-    path = config.keyring_path
-    return Keyring.load(path) if path.exists() else Keyring.create(path)
+    return Keyring.load(config.keyring_path)
+
+
+def signing(config: Config, alone: bool = False) -> SigningKeys:
+    """The signing keys of the settings. Where there are none, fresh ones in memory and ``alone``.
+
+    :raises service.keys.BadKeyring: they are missing, or cannot be used.
+    """
+    if (found := SigningKeys.find(config)) is not None:
+        return found
+    if config.ephemeral or alone:
+        return SigningKeys.fresh(config.origin)
+    raise BadKeyring(f"there is no receipts key in {config.key_folder}, and none in ANNALS_RECEIPTS_KEY")

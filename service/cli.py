@@ -96,7 +96,7 @@ def void(reason: str, games: tuple[str, ...], data: Path | None) -> None:
     from service.positions import NotFound
 
     closed = 0
-    with _Opened(data) as deps:
+    with _Opened(data, reading=False) as deps:
         deps.index.catch_up()
         ids = [_game_id(game) for game in games] or [bytes.fromhex(row.game_id) for row in deps.index.open_games()]
         for game_id in ids:
@@ -190,20 +190,29 @@ def export_events(game: str, output: Any, data: Path | None) -> None:
 
 
 @main.command()
+@click.option("--new", is_flag=True, help="First make the keys that are missing, where the old ones are lost for good.")
 @_database
-def keys(data: Path | None) -> None:
-    """List the master keys (by name, never their bytes) and how they are used."""
-    from service.bootstrap import keyring
+def keys(new: bool, data: Path | None) -> None:
+    """List the master keys (by name, never their bytes) and how they are used, and who signs receipts."""
+    from service.keys import BadKeyring, Keyring
+    from service.signing_keys import SigningKeys
 
-    config = _config(data=data)
-    ring = keyring(config)
-    with _Opened(data) as deps:
-        used = deps.index.key_ids()
+    if new:
+        config = _config(data=data)
+        try:
+            if not config.keys:
+                Keyring.create(config.keyring_path)
+            SigningKeys.create(config)
+        except (BadKeyring, OSError) as error:
+            _give_up(error)
+    with _Opened(data, reading=False) as deps:
+        ring, used, signing = deps.keyring, deps.index.key_ids(), deps.signing
     for key_id in ring.masters:
         states = [*(["current"] if key_id == ring.current else []), *(["in use"] if key_id in used else [])]
         click.echo(f"{key_id}  {', '.join(states) or 'retired'}")
     for key_id in sorted(used - ring.masters.keys()):
         click.echo(f"{key_id}  MISSING: games in play need it")
+    click.echo(f"{signing.receipts.vkey}  receipts" if signing.kept else "no receipts key here")
 
 
 @main.command()
@@ -246,8 +255,9 @@ def _config(**settings: Any) -> "Config":
 class _Opened:
     """The database of the settings, running embedded if need be, for the time of one command."""
 
-    def __init__(self, data: Path | None) -> None:
-        self._config = _config(data=data)
+    def __init__(self, data: Path | None, reading: bool = True) -> None:
+        """``reading``: keys that are not there are not missed."""
+        self._config, self._reading = _config(data=data), reading
 
     def __enter__(self) -> "Deps":
         from events.embedded import ServerFailed, open_database
@@ -258,7 +268,7 @@ class _Opened:
             _give_up(f"there is no data in {self._config.data}: say where with --data, or set REDIS_URL")
         try:
             self._database = open_database(self._config.data, self._config.redis_url or None)
-            return bootstrap(self._config, self._database.client)
+            return bootstrap(self._config, self._database.client, reading=self._reading)
         except (ServerFailed, BadKeyring) as error:
             _give_up(error)
 

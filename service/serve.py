@@ -9,6 +9,7 @@ a pipe) go, and follow. `--ephemeral` has no children: database, clerk and a thr
 because a database in memory cannot be shared with a fork.
 """
 
+import errno
 import os
 import shlex
 import shutil
@@ -35,6 +36,8 @@ LEASH: Final = "ANNALS_LEASH"
 LISTENER: Final = "ANNALS_LISTENER"
 """File descriptor of the listening socket (set for Gunicorn only)."""
 _TEND_S: Final = 0.2
+_BUSY_S: Final = 8.0
+"""How long a start waits for a port that is busy."""
 _START_S: Final = 60.0
 _STOP_S: Final = 10.0
 _HEALTHY_S: Final = 10.0
@@ -157,16 +160,13 @@ class Child:
 
 def _supervise(config: Config, listener: socket.socket, address: str, stopping: threading.Event) -> None:
     from events.embedded import ServerFailed, open_database
-    from service.keys import BadKeyring, Keyring
 
     with ExitStack() as cleanup:
         fsync = "always" if config.durability == "none" else config.durability
         try:
             database = open_database(config.data, config.redis_url or None, fsync=fsync)
             cleanup.callback(database.close)
-            if not config.keys:
-                Keyring.create(config.keyring_path)
-        except (ServerFailed, BadKeyring, OSError, ValueError) as error:
+        except (ServerFailed, OSError, ValueError) as error:
             raise CannotServe(str(error)) from error
         if not _prepare(database.client, config, stopping):
             return
@@ -240,11 +240,11 @@ def on_leash(then: Callable[[], None]) -> None:
 
 
 def _prepare(client: "redis.Redis", config: Config, stopping: threading.Event) -> bool:
-    """Wait for the database; an empty one gets the demo, which is decided here, before anybody can write to it.
+    """Wait for the database; an empty one gets keys and the demo, decided here, before anybody can write to it.
 
     False: it was time to stop before it answered.
 
-    :raises CannotServe: it does not answer within a minute.
+    :raises CannotServe: it does not answer within a minute, or the keys of its games are missing.
     """
     from events.log import Unavailable
     from events.redis_log import RedisLog
@@ -253,7 +253,10 @@ def _prepare(client: "redis.Redis", config: Config, stopping: threading.Event) -
     deadline = time.monotonic() + _START_S
     while True:
         try:
-            if config.demo and all(end == "0" for end in RedisLog(client).feed_ends().values()):
+            empty = all(end == "0" for end in RedisLog(client).feed_ends().values())
+            if not config.ephemeral:
+                _keys(client, config, empty)
+            if config.demo and empty:
                 client.set(demo.STATE, "loading", nx=True)
         except Unavailable as error:
             if time.monotonic() > deadline:
@@ -262,6 +265,34 @@ def _prepare(client: "redis.Redis", config: Config, stopping: threading.Event) -
             return True
         if stopping.wait(_TEND_S):
             return False
+
+
+def _keys(client: "redis.Redis", config: Config, empty: bool) -> None:
+    """See to it that the keys are there. They are made for an empty database only, never in the place of lost ones.
+
+    :raises CannotServe: one is missing or cannot be used.
+    """
+    from service.keys import BadKeyring, Keyring
+    from service.signing_keys import SigningKeys
+
+    try:
+        if not config.keys:
+            if not empty and not os.path.lexists(config.keyring_path):
+                raise CannotServe(
+                    f"the database holds games, and their keyring is not at {config.keyring_path}: put it back there, "
+                    "or name it with ANNALS_KEYS_FILE. If it is lost for good: annals keys --new, and then "
+                    "annals void key-lost"
+                )
+            Keyring.create(config.keyring_path)
+        signing = SigningKeys.find(config)
+        if signing is None and (signed := SigningKeys.known(client)):
+            raise CannotServe(
+                f"receipts were signed by {', '.join(signed)}, and no receipts key is in {config.key_folder}: put it "
+                "back there, or set ANNALS_RECEIPTS_KEY. If it is lost for good: annals keys --new"
+            )
+        SigningKeys.create(config).remember(client)
+    except (BadKeyring, OSError) as error:
+        raise CannotServe(str(error)) from error
 
 
 # -- what both share -------------------------------------------------------------------------------------------------
@@ -276,13 +307,24 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
         raise CannotServe(f"cannot listen on {host}: {error}") from error
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(address)
-            listener.listen(2_048)
-        except OSError as error:
-            raise CannotServe(
-                f"port {port} on {host} is not to be had ({error.strerror}): try --port {port + 1}, or --port 0 for any"
-            ) from error
+        deadline, told = time.monotonic() + _BUSY_S, False
+        while True:
+            try:
+                listener.bind(address)
+                listener.listen(2_048)
+                break
+            except OSError as error:
+                # Workers of a service that was killed hold the port until they have seen that it is gone.
+                if error.errno == errno.EADDRINUSE and time.monotonic() < deadline:
+                    if not told:
+                        _tell(f"port {port} is busy; waiting up to {_BUSY_S:.0f} s for it")
+                        told = True
+                    time.sleep(_TEND_S)
+                    continue
+                raise CannotServe(
+                    f"port {port} on {host} is not to be had ({error.strerror}): "
+                    f"try --port {port + 1}, or --port 0 for any"
+                ) from error
         yield listener
 
 

@@ -10,22 +10,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from events.notes import BadNote, Signer
+import redis
+
+from events.notes import BadKey, Signer
+from events.redis_client import Wire
 from service.config import Config
 from service.keys import BadKeyring, read_private, write_private
 
 RECEIPTS: Final = "/receipts"
 LOG_FILE: Final = "log.key"
 RECEIPTS_FILE: Final = "receipts.key"
+_KNOWN: Final = "{signing}:receipts"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SigningKeys:
-    """What a process signs with. ``log`` is None where another host signs the log."""
+    """What a process signs with. ``log`` is None where another host signs the log; ``kept``: do they outlive us?"""
 
     origin: str
     log: Signer | None
     receipts: Signer
+    kept: bool = True
 
     def __repr__(self) -> str:
         return f"SigningKeys({self.origin!r})"
@@ -34,7 +39,7 @@ class SigningKeys:
     def fresh(cls, origin: str = "") -> "SigningKeys":
         """New keys that nothing keeps."""
         origin = origin or new_origin()
-        return cls(origin, Signer.create(origin), Signer.create(origin + RECEIPTS))
+        return cls(origin, Signer.create(origin), Signer.create(origin + RECEIPTS), kept=False)
 
     @classmethod
     def find(cls, config: Config) -> "SigningKeys | None":
@@ -82,6 +87,22 @@ class SigningKeys:
         assert made is not None, "it was just written"
         return made
 
+    def remember(self, client: redis.Redis) -> None:
+        """Leave the public half of the receipts key with the database.
+
+        :raises events.log.Unavailable: it does not answer.
+        """
+        Wire(client).call(("SADD", _KNOWN, self.receipts.vkey))
+
+    @staticmethod
+    def known(client: redis.Redis) -> list[str]:
+        """The public halves of the receipts keys that were ever used with a database.
+
+        :raises events.log.Unavailable: it does not answer.
+        """
+        (members,) = Wire(client).call(("SMEMBERS", _KNOWN))
+        return sorted(member.decode() for member in members)
+
 
 def new_origin() -> str:
     """A name for a log that was given none. RFC 2606: it is nobody's."""
@@ -103,5 +124,5 @@ def _key(text: str, variable: str, path: Path) -> Signer | None:
 def _parsed(text: str, where: str) -> Signer:
     try:
         return Signer.parse(text.strip())
-    except (BadNote, ValueError):
+    except BadKey:
         raise BadKeyring(f"{where} does not hold a signing key PRIVATE+KEY+...") from None  # the cause may quote it

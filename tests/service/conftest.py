@@ -9,12 +9,16 @@ import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from events.notes import Signer
 from events.redis_client import ephemeral
 from service.app import create_app
 from service.bootstrap import Deps, bootstrap
 from service.config import Config
 
 MASTER = "11" * 32
+ORIGIN = "test.example/games"
+LOG_KEY = Signer.of(ORIGIN, b"\x22" * 32).skey
+RECEIPTS_KEY = Signer.of(ORIGIN + "/receipts", b"\x33" * 32).skey
 
 
 class HandClock:
@@ -40,7 +44,8 @@ class House:
         self.app = create_app(self.deps)
 
     def bootstrap(self, **settings: Any) -> Deps:
-        return bootstrap(Config(keys=f"test={MASTER}", **settings), self.redis, self.clock)
+        keys = {"keys": f"test={MASTER}", "log_key": LOG_KEY, "receipts_key": RECEIPTS_KEY}
+        return bootstrap(Config(**(keys | settings)), self.redis, self.clock)
 
     def worker(self) -> "Caller":
         """A caller without a token at another worker of the same service."""

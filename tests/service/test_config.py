@@ -93,7 +93,7 @@ def test_no_key_is_ever_shown() -> None:
 
 def test_a_keyring_is_made_once_with_mode_0600(tmp_path: Path) -> None:
     config = Config(data=tmp_path / "data")
-    first = keyring(config)
+    first = Keyring.create(config.keyring_path)
     assert stat.S_IMODE(config.keyring_path.stat().st_mode) == 0o600
     assert keyring(config).masters == first.masters
     assert Keyring.create(config.keyring_path).masters == first.masters
