@@ -30,6 +30,7 @@ from service import commands, logs
 from service.app import create_app
 from service.bootstrap import bootstrap
 from service.config import Config
+from service.signing_keys import SigningKeys
 
 Stages = list[tuple[str, Any, str]]
 """(what it is called, where the function is, its name there)."""
@@ -105,7 +106,8 @@ class _Clock:
 
 def actions(servers: Servers, plans: Sequence[Plan], count: int) -> list[Profile]:
     """An accepted action, and a request to the bare endpoint, from WSGI in, without the web server."""
-    deps = bootstrap(Config(redis_url=servers.url, keys=servers.keys))
+    signing = SigningKeys.fresh().receipts.skey
+    deps = bootstrap(Config(redis_url=servers.url, keys=servers.keys, receipts_key=signing))
     with redirect_stderr(io.StringIO()), patch.dict("os.environ", servers.bare_environment):
         logs.configure(deps.config.log_level, "bench")
         ours, ceiling = create_app(deps), bare.application()

@@ -94,6 +94,7 @@ def test_a_log_key_from_the_settings_names_the_receipts_key_that_is_made(tmp_pat
         ("", "PRIVATE+KEY+play.example/gamelog/receipts+00000000+AXNlY3JldA==", "ANNALS_RECEIPTS_KEY"),
         ("secret", "", "ANNALS_LOG_KEY"),
     ],
+    ids=["two origins", "a name without receipts", "another id", "no key"],
 )
 def test_keys_that_do_not_go_together_or_are_none_are_refused(
     tmp_path: Path, log: str, receipts: str, why: str
