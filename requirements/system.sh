@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need beside Python: Debian's redis-server, the second real server under the log's contract tests;
-# Chromium, to open the pages with; and a font that has kanji. Asks nobody. What cannot be had is said, and the tests that
+# Chromium, to open the pages with; node, to run the second verifier; and a font that has kanji. Asks nobody. What cannot be had is said, and the tests that
 # need it are skipped with a reason; in CI they fail.
 set -u
 
@@ -8,6 +8,7 @@ missing=
 command -v redis-server >/dev/null || missing=redis-server
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
 	missing="$missing chromium fonts-vlgothic"
+command -v node >/dev/null || missing="$missing nodejs"
 [ -z "$missing" ] && exit 0
 
 if [ "$(id -u)" = 0 ]; then as_root=
