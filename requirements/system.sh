@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need beside Python: Debian's redis-server, the second real server under the log's contract tests;
-# Chromium, to open the pages with; node, to run the second verifier; and a font that has kanji. Asks nobody. What cannot be had is said, and the tests that
-# need it are skipped with a reason; in CI they fail.
+# Chromium, to open the pages with; node, to run the second verifier; and a font that has kanji. Asks nobody. What cannot be
+# had is said, and the tests that need it are skipped with a reason; in CI they fail.
 set -u
 
 missing=
