@@ -14,6 +14,11 @@ class Verbatim(str):
     __slots__ = ()
 
 
+def capital(said: str) -> str:
+    """As at the start of a sentence."""
+    return said[:1].upper() + said[1:]
+
+
 class Part(msgspec.Struct, frozen=True):
     """A fact that is told by a message of its own."""
 
@@ -28,16 +33,22 @@ class Telling:
     Both depend on nothing but the happening and the state after its event, or the action and the state before it.
     """
 
+    owner: ClassVar[str] = "en"
+    """The language of the owner's own text: its catalogue says of each term where the word comes from."""
     variants: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Message (``happening.hero-moved``) -> its variants, where it has any; "" is the message itself."""
     more: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Message -> the facts that `facts` adds."""
     parts: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Message (``part.standing``) of a `Part` -> its facts."""
-    terms: ClassVar[frozenset[str]] = frozenset()
-    """Every id that a placeholder may hold."""
+    terms: ClassVar[Sequence[str]] = ()
+    """Every id that a placeholder may hold, in the order of the glossary."""
+    shown: ClassVar[Sequence[str]] = ()
+    """The terms that pages show outside of pictures and sentences: heroes, ranks."""
     refusals: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Every refusal code, with the details that its message may name."""
+    forms: ClassVar[Sequence[str]] = ()
+    """The actions that are built from a form."""
     endings: ClassVar[Sequence[str]] = ()
     """Every ending that an outcome may name."""
     chapters: ClassVar[Mapping[str, str]] = {}
@@ -56,6 +67,10 @@ class Telling:
     def seat(self, seat: int, state: Any) -> str:
         """The term by which the game calls a seat (its hero), "" where it has none."""
         return ""
+
+    def piece(self, field: str, name: str | int, state: Any) -> Any:
+        """What an id in a field of a form is called: a term, a `Part`, or `Verbatim` text."""
+        return name
 
     def chapter(self, happening: Happening) -> str:
         """The kind of chapter that begins with a happening, or ""."""

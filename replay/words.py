@@ -2,12 +2,12 @@
 
 Messages are gettext catalogues with symbolic ids (``donjon.happening.fight-won``), one file a game and one for the
 table that all games share, read at run time. A message is a format string over the fields of what it tells. Terms
-(monsters, items, heroes, ...) are messages too, with their gender behind a bar; a placeholder asks for the form that
-it needs:
+(monsters, items, heroes, ...) are messages too, with their gender behind a bar, and behind another one ``name`` or
+``plural`` (`Term`); a placeholder asks for the form that it needs:
 
 ``{monster}`` the bare term · ``{monster:le}`` with an article, ``{monster:Du}`` at the start of a sentence ·
 ``{hero:il|elle}`` by gender · ``{hp:point|points}`` by number · ``{at:cell}`` a place on the map · ``{seat:seat}`` who
-sits there. A list is told with each element in that form.
+sits there, ``{seat:Seat}`` at the start of a sentence. A list is told with each element in that form.
 
 A message that is missing is its id, a placeholder without a fact stands as it is: words never stop a game. The tests
 stop the release instead (`replay.catalogue`).
@@ -35,7 +35,7 @@ from events.bodies import BODIES, Act, Close, Create, Handover, Join, read_body
 from events.event import Event
 from replay.games import telling
 from replay.position import Position
-from replay.telling import Part, Verbatim
+from replay.telling import Part, Verbatim, capital
 
 LANGUAGES: Final = ("en", "fr", "ja")
 LOCALE: Final = Path(__file__).with_name("locale")
@@ -43,10 +43,15 @@ _folders: list[Path] = [LOCALE]
 
 
 class Term(NamedTuple):
-    """A noun of a language. ``gender``: m, f, or empty where the language does not care."""
+    """A noun of a language.
+
+    ``gender``: m, f, or empty where the language does not care. ``sort``: ``name`` where it takes no article (Tala),
+    ``plural`` where it takes that of the plural (Dragon Scales), else empty.
+    """
 
     text: str
     gender: str = ""
+    sort: str = ""
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -139,6 +144,19 @@ class Words:
         message = f"{context.game}.action.{name}{'.' if variant else ''}{variant}"
         return self.text(message, facts | teller.facts(action, context.state), context)
 
+    def form(self, form: str, context: Context) -> str:
+        """What is built from a form, by the name of its action."""
+        return self.text(f"{context.game}.form.{form}", {}, context)
+
+    def field(self, field: str, context: Context) -> str:
+        """What goes into a field of a form."""
+        return self.text(f"{context.game}.field.{field}", {}, context)
+
+    def piece(self, field: str, name: str | int, context: Context) -> str:
+        """What an id in a field of a form is called."""
+        said = _Phrase(self, context).put(telling(context.game).piece(field, name, context.state), "")
+        return capital(said)
+
     def refusal(self, code: str, details: Mapping[str, Any], context: Context = Context()) -> str:  # noqa: B008
         """Why something may not be done now."""
         for domain in (context.game, "table"):
@@ -190,8 +208,7 @@ class Words:
             self._terms[key] = None
             for domain in (game, "table"):
                 if (raw := self.raw(message := f"{domain}.term.{name}")) != message:
-                    text, _, gender = raw.partition("|")
-                    self._terms[key] = Term(text, gender)
+                    self._terms[key] = Term(*raw.split("|"))
                     break
         return self._terms[key]
 
@@ -199,7 +216,7 @@ class Words:
         """Who sits there: as the game calls them, by the player's name, or by the number."""
         called = telling(context.game).seat(seat, context.state)
         if called and (term := self.term(called, context.game)):
-            return term.text
+            return self.grammar.definite(term)
         player = context.players[seat - 1] if 0 < seat <= len(context.players) else None
         if player is not None and player in context.names:
             return context.names[player]
@@ -268,43 +285,55 @@ def fields(told: Happening | Action) -> tuple[str, dict[str, Any]]:
 
 
 class Grammar(NamedTuple):
-    """What a language does to its nouns: ``articles`` by the lower-case spec that asks for them."""
+    """What a language does to its nouns: ``articles`` by the lower-case spec that asks for them, the first of them the
+    definite one."""
 
     articles: Mapping[str, Callable[[Term], str]]
     is_singular: Callable[[int], bool]
     space: str
 
+    def definite(self, term: Term) -> str:
+        """The noun as one speaks of somebody known."""
+        return next(iter(self.articles.values()), lambda known: known.text)(term)
+
 
 def elides(term: Term) -> bool:
-    """Does a French article lose its vowel before the word? Before a vowel; the h of our words is aspirated."""
+    """Does an article change before the word? Before a vowel; the h of our French words is aspirated."""
     return unicodedata.normalize("NFD", term.text[0].lower())[0] in "aeiou"
 
 
-def french(elided: str, masculine: str, feminine: str) -> Callable[[Term], str]:
-    """An article by its three forms."""
+def article(elided: str, masculine: str, feminine: str, plural: str, name: str) -> Callable[[Term], str]:
+    """An article by its forms; ``elided``: before a vowel, empty where that makes no difference; ``name``: what is left
+    of it before a name."""
 
-    def article(term: Term) -> str:
-        return (elided if elides(term) else feminine if term.gender == "f" else masculine) + term.text
+    def with_article(term: Term) -> str:
+        if term.sort == "name":
+            form = "d'" if name == "de " and elides(term) else name
+        elif term.sort == "plural":
+            form = plural
+        else:
+            form = elided if elided and elides(term) else feminine if term.gender == "f" else masculine
+        return form + term.text
 
-    return article
+    return with_article
 
 
 GRAMMARS: Final[dict[str, Grammar]] = {
     "en": Grammar(
         {
-            "the": lambda term: f"the {term.text}",
-            "a": lambda term: f"{'an' if term.text[0].lower() in 'aeiou' else 'a'} {term.text}",
+            "the": article("", "the ", "the ", "the ", ""),
+            "a": article("an ", "a ", "a ", "", ""),
         },
         lambda n: n == 1,
         " ",
     ),
     "fr": Grammar(
         {
-            "le": french("l'", "le ", "la "),
-            "un": lambda term: ("une " if term.gender == "f" else "un ") + term.text,
-            "du": french("de l'", "du ", "de la "),
-            "de": french("d'", "de ", "de "),
-            "au": french("à l'", "au ", "à la "),
+            "le": article("l'", "le ", "la ", "les ", ""),
+            "un": article("", "un ", "une ", "des ", ""),
+            "du": article("de l'", "du ", "de la ", "des ", "de "),
+            "de": lambda term: ("d'" if elides(term) else "de ") + term.text,
+            "au": article("à l'", "au ", "à la ", "aux ", "à "),
         },
         lambda n: abs(n) < 2,
         " ",
@@ -341,8 +370,9 @@ class _Phrase:
             return value
         if spec == "cell":
             return cell(value)
-        if spec == "seat":
-            return words.seat(value, context)
+        if spec.lower() == "seat":
+            said = words.seat(value, context)
+            return capital(said) if spec[0].isupper() else said
         if isinstance(value, int):
             return self._number(value, spec)
         term = words.term(str(value), context.game) or Term(str(value))
@@ -351,7 +381,7 @@ class _Phrase:
             return feminine if term.gender == "f" else masculine
         article = words.grammar.articles.get(spec.lower())
         said = article(term) if article else term.text
-        return said[:1].upper() + said[1:] if spec[:1].isupper() else said
+        return capital(said) if spec[:1].isupper() else said
 
     def _number(self, value: int, spec: str) -> str:
         if "|" in spec:

@@ -3,9 +3,10 @@
 from typing import Final
 
 from replay.games.donjon import DonjonTelling
+from replay.games.dungeon_roll import DungeonRollTelling
 from replay.telling import Telling
 
-TELLINGS: Final[dict[str, Telling]] = {"donjon": DonjonTelling()}
+TELLINGS: Final[dict[str, Telling]] = {"donjon": DonjonTelling(), "dungeon-roll": DungeonRollTelling()}
 PLAIN: Final = Telling()
 
 

@@ -28,6 +28,7 @@ def power(field: str) -> str:
 class DonjonTelling(Telling):
     """Le Donjon."""
 
+    owner: ClassVar = "fr"
     endings: ClassVar = ("dragon", "exhaustion", "stalemate", "withdrawal")
     variants: ClassVar = {
         "happening.hero-moved": ("walk", "astral", "portal", "discover"),
@@ -60,11 +61,9 @@ class DonjonTelling(Telling):
         "action.pick-up": ("item",),
     }
     parts: ClassVar = {"part.standing": ("seat", "gold")}
-    terms: ClassVar = frozenset(
-        (
-            *HEROES, *MONSTERS, *SORTS, *GOLD, *get_args(TileKind), *DIRECTIONS.values(), *NOUNS,
-            *map(power, Powers.__struct_fields__),
-        )
+    terms: ClassVar = (
+        *HEROES, *MONSTERS, *dict.fromkeys((*SORTS, *GOLD, *get_args(TileKind))), *DIRECTIONS.values(), *NOUNS,
+        *map(power, Powers.__struct_fields__),
     )  # fmt: skip
     refusals: ClassVar = {
         "cul-de-sac": ("to",),
