@@ -17,8 +17,12 @@ Messages = dict[str, frozenset[str]]
 REASONS: Final = ("absent", "idle", "chain-exhausted", "restored", "key-lost")
 """Why a game was closed, where the rules know no outcome."""
 
-CHECKS: Final = ("V2", "V3", "V4", "V5", "V6", "V7", "V8", "V9", "V10", "V11", "V12", "V13")
-LIMITS: Final = ("custodial", "seeds", "no-receipts", "no-log", "handed-over", "not-closed", "self-custody")
+CHECKS: Final = tuple(f"V{number}" for number in range(15))
+LIMITS: Final = (
+    "custodial", "seeds", "no-receipts", "no-log", "handed-over", "not-closed", "unsigned-export", "own-policy",
+    "no-witness", "close-not-logged", "opened-late", "no-checkpoint", "no-signoff", "receipt-beyond",
+    "rules-not-folded", "forked",
+)  # fmt: skip
 VERDICTS: Final = ("verified", "verified-with-limits", "refuted", "not-proven", "undetermined")
 RESULTS: Final = ("pass", "fail", "limit", "not-checked")
 KEYS: Final = (

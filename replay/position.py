@@ -5,7 +5,7 @@ fingerprint. What does not hold is a `Finding`, given to the position's ``report
 auditor collects. Either way the fold goes on as well as it can.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -122,6 +122,8 @@ class Position:
     report: Callable[[Finding], None] = _strict
     check_dice: bool = False
     """Also recompute every draw from the committed chains and verify every signature: for an audit."""
+    rulesets: Mapping[str, Rules[Any]] = field(default_factory=lambda: RULESETS)
+    """The rules that are known; without any, chains, dice and signatures are checked all the same."""
 
     version: int = 0
     head: bytes = b""
@@ -174,7 +176,7 @@ class Position:
     @property
     def to_sign_off(self) -> list[int]:
         """The seats in self-custody that have not vouched for how the game ended."""
-        if self.status != FINISHED or self.closed:
+        if self.closed or "signoff" not in self._allowed():
             return []
         return [number for number, seat in self.seat_items() if seat.signs and not seat.signed_off]
 
@@ -276,6 +278,8 @@ class Position:
             key = signed.args["pk"]
             if not usable_key(key):
                 return Finding("key", at, f"the key of seat {signed.seat} fits any message", key.hex())
+            if any(other.pk == key for number, other in self.seat_items() if number != signed.seat):
+                return Finding("key", at, f"the key of seat {signed.seat} is another seat's", key.hex())
         if signature is not None and not signed.signed_by(key, signature):
             return Finding("signature", at, f"the signature of seat {signed.seat} does not verify", signature.hex())
         if signed.kind != "join" and seeds.lower(self.game_id, signed.seat, signed.pseq, signed.r) != seat.link:
@@ -303,7 +307,7 @@ class Position:
             return []
         if (wrong := _wrong(event, body)) is not None:
             self._find("format", wrong)
-        if event.kind not in _ALLOWED[self._stage()]:
+        if event.kind not in self._allowed():
             self._find("order", f"a {event.kind} event while the game is {self._stage()}")
             return []
         if event.seat is not None and event.seat > len(self.seats):
@@ -334,6 +338,12 @@ class Position:
             return "locked"
         return self.status
 
+    def _allowed(self) -> set[str]:
+        """The kinds of event that may follow. Under unknown rules nobody can say whether there is an outcome."""
+        stage = self._stage()
+        unknown = stage == PLAYING and self.unverified_from is not None
+        return _ALLOWED[stage] | _ALLOWED[FINISHED] if unknown else _ALLOWED[stage]
+
     def _chain(self, event: Event) -> None:
         at, due = event.seq, self.version + 1
         if event.game_id != self.game_id:
@@ -361,7 +371,7 @@ class Position:
         self.create, self.created_ms = body, event.t_ms
         self.seats = [Seat() for _ in range(body.seats)]
         self.dice.link = body.commit
-        rules = RULESETS.get(body.rules)
+        rules = self.rulesets.get(body.rules)
         if rules is None or rules_hash(rules) != body.rules_hash:  # of the same name, and perhaps of another meaning
             self._unverified(event.seq)
             return []

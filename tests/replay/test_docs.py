@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from replay import file
-from replay.catalogue import CHECKS
+from replay.catalogue import CHECKS, LIMITS
 from replay.terminal import KEYS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "replay.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "replay.md").read_text()
 
 
 def test_the_python_of_the_page_runs_as_it_stands(
@@ -26,9 +27,13 @@ def test_the_python_of_the_page_runs_as_it_stands(
 WRITTEN = {"right": "→", "left": "←", "down": "↓", "up": "↑", " ": "space"}
 
 
-def test_the_page_names_every_key_and_check() -> None:
+def test_the_page_names_every_key() -> None:
     table = PAGE.partition("| key | does |")[2].partition("\n\n")[0].lower().split()
     for keys in KEYS.values():
         assert {WRITTEN.get(key, key) for key in keys} <= set(table)
-    checks = PAGE.replace("V4-V7", "V4 V5 V6 V7")
-    assert all(check in checks for check in CHECKS)
+
+
+def test_the_table_of_checks_has_each_in_its_order_and_names_every_limit() -> None:
+    table = (DOCS / "audit-bundle.md").read_text().partition("## Checks")[2]
+    assert tuple(re.findall(r"^\| (V\d+) \|", table, re.MULTILINE)) == CHECKS
+    assert {limit for limit in LIMITS if f"`{limit}`" in (DOCS / "audit-bundle.md").read_text()} == set(LIMITS)
