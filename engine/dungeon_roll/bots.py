@@ -22,6 +22,7 @@ from engine.dungeon_roll.odds import (
     BAIT,
     DIE,
     ELIXIR,
+    HERO,
     KINDS,
     NONE,
     ONE,
@@ -297,17 +298,18 @@ class Mind:
 
     def plan_for(self, state: State) -> Plan:
         delve = state.delve
-        retires = not delve.rage or delve.dragon_at == delve.level
-        goes_on = not self.home_at or delve.level < self.home_at
+        may = not delve.rage or delve.dragon_at == delve.level
+        retires = may and delve.level >= self.home_at
+        goes_on = not self.home_at or not retires
         spare = A_SPARE_TOKEN if state.seat.delves < 2 else 0.0
-        return Plan(self.odds_in(state), delve.level, goes_on or not retires, retires, spare)
+        return Plan(self.odds_in(state), delve.level, goes_on, retires, spare)
 
     def level_of(self, state: State) -> Level_:
         delve = state.delve
         shown = Counter(delve.dice.values())
         party = sum(ONE[DIE[face]] for face in delve.party.values())
         for temp, face in delve.temps.items():
-            party += ONE[DIE[face] if temp == "hero" else TEMP[face]]
+            party += ONE[HERO if temp == "hero" else TEMP[face]]
         for token, count in state.seat.treasures.items():
             if token in TOKEN:
                 party += ONE[TOKEN[token]] * count
@@ -355,12 +357,11 @@ class Mind:
         delve, named = self.state.delve, list[str]()
         for number in numbers:
             kind = KINDS[number]
-            if kind.sort == "token":
+            if kind.sort in ("token", "hero"):
                 named.append(kind.name)
                 continue
             if kind.sort == "die":
                 there = [die for die, face in sorted(delve.party.items()) if face == kind.face]
-                there += [temp for temp in delve.temps if temp == "hero" and delve.temps[temp] == kind.face]
             else:
                 there = [temp for temp, face in sorted(delve.temps.items()) if temp != "hero" and face == kind.face]
             named.append(next(one for one in there if one not in named))
@@ -538,7 +539,7 @@ class Mind:
         state, delve = self.state, self.state.delve
         match power.effect:
             case "hero-joins":
-                yield from ({"faces": (face,)} for face in power.faces)
+                yield {"faces": power.faces[:1]}
             case "discard-types":
                 there = [face for face in power.faces if delve.showing(face)]
                 for faces in itertools.combinations(there, min(limit(state, power), len(there))):

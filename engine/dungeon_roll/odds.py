@@ -18,7 +18,7 @@ from engine.dungeon_roll.state import Champion, Delve, Seat, State, Table
 
 
 class Kind(NamedTuple):
-    """Something of which a party has so many: a die (or the hero in person), a token, a temporary companion."""
+    """Something of which a party has so many: a die, a token, a temporary companion, the hero, the hero's power."""
 
     name: str
     face: str
@@ -30,12 +30,15 @@ KINDS: Final = (
     *(Kind(token, face, "token") for token, face in ACTS_AS.items()),
     *(Kind(token, "", "token") for token in ("elixir", "ring-of-invisibility", "dragon-bait", "town-portal")),
     *(Kind(face, face, "temp") for face in ("fighter", "thief", "dragon")),
+    Kind("hero", "fighter", "hero"),
     Kind("ultimate", "", "power"),
 )
 DIE: Final = {kind.face: number for number, kind in enumerate(KINDS) if kind.sort == "die"}
 TOKEN: Final = {kind.name: number for number, kind in enumerate(KINDS) if kind.sort == "token"}
 TEMP: Final = {kind.face: number for number, kind in enumerate(KINDS) if kind.sort == "temp"}
 ELIXIR, RING, BAIT, PORTAL = (TOKEN[name] for name in ("elixir", "ring-of-invisibility", "dragon-bait", "town-portal"))
+HERO: Final = len(KINDS) - 2
+"""In person: a Fighter, or the twin, which is the same."""
 ULTIMATE: Final = len(KINDS) - 1
 ONE: Final = tuple(1 << 4 * number for number in range(len(KINDS)))
 """A party is an int with four bits for each kind: ``party - ONE[kind]`` has one less."""
@@ -56,6 +59,8 @@ A_DRAGON: Final = 1 + A_TREASURE
 A_SCROLL: Final = 0.7
 A_TOKEN: Final = 0.8
 """By how much the token of a companion is as good as its die."""
+A_POINT: Final = 0.9
+"""The point of a token that is used."""
 OTHERS: Final = {"elixir": 0.8, "ring-of-invisibility": 0.4, "dragon-bait": 0.4, "town-portal": 0.0}
 A_POWER: Final = {
     "hero-joins": 1.1, "discard": 1.0, "sweep": 1.4, "discard-types": 1.4, "one-of-each": 1.4, "rally": 1.0,
@@ -132,6 +137,8 @@ class Odds:
         self._glory: dict[tuple[int, int, int, int], float] = {}
         self._rows: dict[tuple[int, int], list[float]] = {}
         self.weights = [self._weight(number) for number in range(len(KINDS))]
+        point = 0.0 if side.discards_at_end else A_POINT
+        self.charge = [point * (kind.sort == "token") for kind in KINDS]
         self.average = sum(self.weights[DIE[face]] for face in PARTY_FACES) / 6
         self.dragonless = any(group == "lair" for group in side.ultimate.of) or side.ultimate.effect in (
             "harvest",
@@ -268,7 +275,7 @@ class Odds:
         else:
             for number in present(party):
                 for way in self.left(number, monsters):
-                    after, price = party - ONE[number], weights[number]
+                    after, price = party - ONE[number], weights[number] + self.charge[number]
                     if self.stays(number, monsters, way):
                         after, price = after + ONE[0], price - weights[0]
                     price += self.cost(after, way, dragon)
@@ -290,7 +297,7 @@ class Odds:
     def _dragon_cost(self, party: int) -> float:
         best = NEVER
         for chosen in self.dragon_slayers(party):
-            best = min(best, sum(self.weights[number] for number in chosen))
+            best = min(best, sum(self.weights[number] + self.charge[number] for number in chosen))
         if party >> 4 * RING & 15:
             best = min(best, self.weights[RING] + 2)
         if self.dragonless and party >> 4 * ULTIMATE & 15:
