@@ -624,3 +624,687 @@ export function unzip(data) {
   if (place !== start) throw new Error("something lies between the entries and the directory");
   return files;
 }
+
+/** @param {Map<string, Bytes>} files */
+function readManifest(files) {
+  const data = files.get("manifest.json");
+  if (!data || !files.has("events.bin")) throw new Error("there is no manifest.json or no events.bin");
+  if (data.length > 65_536) throw new Error("manifest.json has more than 65536 bytes");
+  const source = text(data), manifest = JSON.parse(source);
+  /** @param {any} value @param {string[]} keys */
+  const has = (value, keys) => value && typeof value === "object" && String(Object.keys(value).sort()) === String(keys);
+  /** RFC 8785. @param {any} value @returns {string} */
+  const canonical = (value) => value && typeof value === "object" && !Array.isArray(value)
+    ? `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}` : JSON.stringify(value);
+  if (!has(manifest, ["files", "format", "game_id", "origin"]) || manifest.format !== "annals/1 bundle" || !/^[0-9a-f]{32}$/.test(manifest.game_id)
+    || typeof manifest.game_id !== "string" || typeof manifest.origin !== "string" || !manifest.files || typeof manifest.files !== "object"
+    || !Object.values(manifest.files).every((info) => has(info, ["sha256", "size"]) && typeof info.sha256 === "string" && /^[0-9a-f]{64}$/.test(info.sha256)
+      && Number.isSafeInteger(info.size) && info.size >= 0 && info.size <= UNPACKED)
+    || canonical(manifest) !== source || /\\u(?!00)/.test(source)) throw new Error("manifest.json is not canonical, or not a manifest");
+  const listed = new Set([...files.keys()].filter((name) => !/^manifest\.|^receipts\//.test(name))), damaged = [];
+  for (const name of new Set([...listed, ...Object.keys(manifest.files)])) {
+    const info = Object.hasOwn(manifest.files, name) ? manifest.files[name] : null, content = files.get(name);
+    if (!listed.has(name) || !info) damaged.push(`${name} is ${info ? "missing" : "not in the manifest"}`);
+    else if (!content || content.length !== info.size || hex(sha256(content)) !== info.sha256) damaged.push(`${name} is not the one of the manifest`);
+  }
+  return { game: unhex(manifest.game_id), origin: /** @type {string} */ (manifest.origin), damaged: damaged.sort() };
+}
+
+// -- events: envelope, bodies, signed actions (docs/event-format.md) -----------------------------------------------------
+
+/** @typedef {(value: any) => boolean} Is */
+/** @type {Is} */ const isMap = (value) => value instanceof Map;
+/** @type {Is} */ const isText = (value) => typeof value === "string";
+/** @type {Is} */ const isBytes = (value) => value instanceof Uint8Array;
+/** @param {number} length @returns {Is} */ const bytes = (length) => (value) => isBytes(value) && value.length === length;
+/** @param {number} low @param {number} high @returns {Is} */ const int = (low, high = Infinity) => (value) => (typeof value === "number" || typeof value === "bigint") && value >= low && value <= high;
+/** @param {...any} words @returns {Is} */ const oneOf = (...words) => (value) => words.includes(value);
+/** @param {...Is} some @returns {Is} */ const either = (...some) => (value) => some.some((is) => is(value));
+/** @param {Is} is @returns {Is} */ const listOf = (is) => (value) => Array.isArray(value) && value.every(is);
+/** @param {...Is} parts @returns {Is} */ const tuple = (...parts) => (value) => Array.isArray(value) && value.length === parts.length && parts.every((is, i) => is(value[i]));
+/** A map with these keys; a key with ? may be absent. @param {Record<string, Is>} fields @param {boolean} [closed] @returns {Is} */
+const shape = (fields, closed = false) => (value) => isMap(value)
+  && Object.entries(fields).every(([key, is]) => { const name = key.replace("?", ""); return value.has(name) ? is(value.get(name)) : name !== key; })
+  && (!closed || [...value.keys()].every((key) => Object.hasOwn(fields, key) || Object.hasOwn(fields, key + "?")));
+
+const asked = either(isBytes, tuple(isText, isMap)), bot = tuple(isText, int(-Infinity)), drawn = tuple(int(0), bytes(32), listOf(Array.isArray));
+const setup = shape({ options: isMap, seats: listOf(shape({ choice: isMap, "bot?": bot }, true)), "state?": isMap }, true);
+/** @type {Record<string, Is>} */
+const BODIES = {
+  create: shape({ rules: isText, rules_hash: bytes(32), seats: int(1, 255), options: isMap, visibility: oneOf("public", "unlisted", "private"),
+    watching: (value) => isText(value) && /^(open|none|delayed:[1-9][0-9]{0,4})$/.test(value), commit: bytes(32), chain_len: int(1, 65_536), key_id: isText, build: isText,
+    "forked_from?": tuple(bytes(16), int(1), bytes(32), bytes(32)) }),
+  join: shape({ player: bytes(16), choice: isMap, custody: oneOf("self", "server"), "bot?": bot, "pk?": bytes(32), "a?": isBytes, "g?": bytes(64) }),
+  leave: shape({ "a?": isBytes, "g?": bytes(64) }),
+  lock: shape({ setup: isMap }),
+  reveal: shape({ a: isBytes, g: bytes(64) }),
+  seeded: shape({ x: drawn, f: bytes(8) }),
+  act: shape({ a: asked, f: bytes(8), "x?": drawn, "k?": bytes(8), "g?": bytes(64) }),
+  timeout: shape({ "f?": bytes(8) }),
+  resign: shape({ a: asked, f: bytes(8), "g?": bytes(64) }),
+  custody: shape({ seat: int(1), by: either(bytes(16), bot) }),
+  signoff: shape({ a: isBytes, g: bytes(64) }),
+  close: shape({ status: oneOf("finished", "abandoned", "void"), "tail?": bytes(32), "state_hash?": bytes(32), "reason?": isText }),
+};
+const ENVELOPE = tuple(oneOf(1), bytes(16), int(1), bytes(32), int(0), isText, either(oneOf(null), int(1)), isMap);
+const CP = tuple(int(0), bytes(32));
+const ACTION = tuple(oneOf(1), oneOf("join", "leave", "reveal", "act", "resign", "signoff"), bytes(16), int(1, 255), int(0), int(1), bytes(32), either(oneOf(null), isText), isMap, bytes(32));
+/** @type {Record<string, Is>} */
+const ARGS = { join: shape({ pk: isBytes, choice: isMap, "cp?": CP }, true), signoff: shape({ "cp?": CP }, true), act: shape({ "cp?": CP }) };
+
+/** @typedef {{id: Bytes, seq: any, prev: Bytes, t: number, kind: string, seat: any, body: Map<string, any>, data: Bytes, hash: Bytes}} Event */
+/** @param {Bytes} data */
+const eventHash = (data) => sha256(tag("event"), data);
+/** @param {Bytes} data @returns {Event} */
+export function readEvent(data) {
+  const fields = decode(data);
+  if (!ENVELOPE(fields)) throw new Error("not the envelope of an event");
+  const [, id, seq, prev, t, kind, seat, body] = fields;
+  return { id, seq, prev, t: Number(t), kind, seat, body, data, hash: eventHash(data) };
+}
+/** What a seat signed. @param {Bytes} data */
+export function readAction(data) {
+  const fields = decode(data);
+  if (!ACTION(fields)) throw new Error("not a signed action");
+  const [, kind, game, seat, pseq, headSeq, head, name, args, r] = fields;
+  if (isText(name) !== (kind === "act") || !(ARGS[kind] ?? shape({}, true))(args)) throw new Error(`not the name or the args of a ${kind}`);
+  return { kind, game, seat, pseq, headSeq, head, args, r };
+}
+
+// -- the fold without the rules: order, keys, signatures, chains, draws --------------------------------------------------
+
+/** @typedef {{player: Bytes | null, signs: boolean, pk: Bytes, signed: any, link: Bytes, commitment: Bytes, first: Bytes | null, signedOff: boolean}} Seat */
+/** @returns {Seat} */
+const freeSeat = () => ({ player: null, signs: false, pk: EMPTY, signed: 0, link: EMPTY, commitment: EMPTY, first: null, signedOff: false });
+const BY_SERVER = ["create", "lock", "seeded", "custody", "close"], MAY_SIGN = ["join", "leave", "reveal", "act", "resign", "signoff"];
+/** @type {Record<string, string[]>} */
+const ALLOWED = {
+  "not created": ["create"],
+  open: ["join", "leave", "lock", "close"],
+  locked: ["reveal", "seeded", "timeout", "close"],
+  playing: ["act", "timeout", "resign", "custody", "signoff", "close"], // without the rules nobody can say whether it is over
+  closed: [],
+};
+
+/** @param {Bytes} game @param {(check: string, detail: string) => void} find */
+function newFold(game, find) {
+  /** @type {{stage: string, create: Map<string, any> | null, seats: Seat[], revealed: number, closed: boolean}} */
+  const fold = { stage: "not created", create: null, seats: [], revealed: 0, closed: false };
+  let j = 0, mix = EMPTY, serverLink = EMPTY;
+  const owners = () => fold.seats.flatMap((seat, i) => (seat.signs ? [{ seat, number: i + 1 }] : []));
+  /** @param {any} seat @param {any} to */
+  const change = (seat, to) => { fold.seats[seat - 1] = { ...fold.seats[seat - 1], ...to }; };
+
+  /** What a seat signed, checked as its next action; null where it cannot be read. @param {Event} event */
+  async function signed({ kind, seat, seq, prev, body }) {
+    let action;
+    try { action = readAction(body.get("a")); } catch (error) {
+      find("V2", `what seat ${seat} signed: ${/** @type {Error} */ (error).message}`);
+      return null;
+    }
+    const forJoin = kind === "join", own = forJoin ? "V7" : "V8", { signed, link, pk } = fold.seats[seat - 1];
+    if (action.kind !== kind || action.seat !== seat) {
+      find(own, `seat ${action.seat} signed a ${action.kind}`);
+      return null;
+    }
+    const key = forJoin ? action.args.get("pk") : pk, signature = body.get("g");
+    const others = fold.seats.filter((_, i) => i + 1 !== seat);
+    if (!same(action.game, game)) find(own, "the action was signed for another game");
+    else if (action.pseq !== signed) find(own, `seat ${seat} signed its action number ${action.pseq}, not ${signed}`);
+    else if (BigInt(action.headSeq) !== BigInt(seq) - 1n || !same(action.head, prev)) find(own, `seat ${seat} signed what follows on another event ${action.headSeq}`);
+    else if (forJoin && !usablePoint(key)) find("V7", `the key of seat ${seat} fits any message`);
+    else if (forJoin && others.some((other) => same(other.pk, key))) find("V7", `the key of seat ${seat} is another seat's`);
+    else if (!signature) return undefined; // found as V2
+    else if (!(await ed25519(key, actionMessage(body.get("a")), signature))) find(own, `the signature of seat ${seat} does not verify`);
+    else if (!forJoin && !same(lower(game, seat, signed, action.r), link)) find("V9", `link ${signed} of seat ${seat} does not lead to the one before`);
+    change(seat, { signed: Number(action.pseq) + 1, link: action.r });
+    return action;
+  }
+  /** @param {Bytes} link */
+  function server(link) {
+    fold.revealed++;
+    if (!same(lower(game, 0, fold.revealed, link), serverLink)) find("V9", `link ${fold.revealed} does not lead to the one before`);
+    serverLink = link;
+  }
+  /** @param {any[][]} draws */
+  function derive(draws) {
+    const bytes = stream(mix);
+    for (const [number, draw] of draws.entries()) {
+      const plain = (draw.length === 3 || draw.length === 4) && int(1, 2 ** 32 - 1)(draw[1]);
+      const derived = plain ? below(draw[1], bytes) + (draw.length === 3 ? 1 : 0) : null;
+      if (!plain || draw[2] !== derived) find("V9", `draw ${j}.${number} is not what the seeds give: stored ${draw[2]}, derived ${derived}`);
+      if (!plain) return;
+    }
+  }
+  /** @param {number} seat @param {any[] | undefined} x @param {Bytes | undefined} link */
+  function roll(seat, x, link) {
+    if (!x && !link) return;
+    mix = rollMix(mix, ++j, seat, link ?? EMPTY, x ? x[1] : EMPTY);
+    if (!x) return;
+    server(x[1]);
+    derive(x[2]);
+  }
+
+  /** @type {Record<string, (event: Event, seat: any, body: Map<string, any>) => Promise<void> | void>} */
+  const kinds = {
+    create(_, __, body) {
+      Object.assign(fold, { create: body, stage: "open", seats: Array.from({ length: body.get("seats") }, freeSeat) });
+      serverLink = body.get("commit");
+    },
+    async join(event, seat, body) {
+      if (fold.seats[seat - 1].player) return find("V9", `seat ${seat} is taken`);
+      const player = body.get("player");
+      fold.seats[seat - 1] = freeSeat();
+      if (body.get("custody") === "server") return change(seat, { player });
+      const action = await signed(event), pk = body.get("pk") ?? EMPTY;
+      if (action === undefined) return;
+      if (!action || !same(action.args.get("pk"), pk) || !same(encode(action.args.get("choice")), encode(body.get("choice")))) find("V7", `seat ${seat} signed another key or choice`);
+      fold.seats[seat - 1] = { ...freeSeat(), player, signs: true, pk, signed: 1, link: action?.r ?? EMPTY };
+    },
+    async leave(event, seat, body) {
+      if (!fold.seats[seat - 1].player) return find("V9", `nobody sits on seat ${seat}`);
+      if (body.has("a") && (await signed(event)) === undefined) return;
+      fold.seats[seat - 1] = freeSeat();
+    },
+    lock(_, __, body) {
+      if (!setup(body.get("setup"))) return find("V2", "not the setup of a table");
+      fold.stage = "locked";
+      fold.seats = fold.seats.map((seat) => ({ ...seat, commitment: seat.link, first: null }));
+    },
+    async reveal(event, seat) {
+      if (!fold.seats[seat - 1].signs || fold.seats[seat - 1].first) return find("V9", `seat ${seat} has nothing to reveal`);
+      const action = await signed(event);
+      if (action) change(seat, { first: action.r });
+    },
+    seeded(_, __, body) {
+      const [, link, draws] = body.get("x");
+      server(link);
+      const waiting = owners().filter(({ seat }) => !seat.first).map(({ number }) => number);
+      if (waiting.length) find("V9", `begun before the seats ${waiting} revealed their links`);
+      mix = setupMix(game, [[0, /** @type {any} */ (fold.create).get("commit"), link], ...owners().map(({ seat, number }) => /** @type {[number, Bytes, Bytes]} */ ([number, seat.commitment, seat.first ?? EMPTY]))]);
+      fold.stage = "playing";
+      derive(draws);
+    },
+    async act(event, seat, body) {
+      if (isBytes(body.get("a")) !== fold.seats[seat - 1].signs) find("V8", `seat ${seat} ${fold.seats[seat - 1].signs ? "signs" : "does not sign"} what it does`);
+      const action = isBytes(body.get("a")) ? await signed(event) : null;
+      if (action !== undefined) roll(seat, event.kind === "act" ? body.get("x") : undefined, action?.r);
+    },
+    resign(event, seat, body) { return kinds.act(event, seat, body); },
+    timeout(_, seat, body) {
+      if (fold.stage === "playing") return body.has("f") ? undefined : find("V2", "a turn that is claimed has a fingerprint");
+      if (!fold.seats[seat - 1].signs || fold.seats[seat - 1].first) find("V9", `seat ${seat} has nothing to reveal`);
+      if (body.has("f")) find("V2", "a fingerprint before there is a state");
+      fold.seats[seat - 1] = freeSeat();
+      fold.stage = "open";
+    },
+    async signoff(event, seat) {
+      const { signs, signedOff } = fold.seats[seat - 1];
+      if (!signs || signedOff) return find("V9", `seat ${seat} does not sign the end`);
+      const action = await signed(event);
+      if (action) roll(seat, undefined, action.r);
+      change(seat, { signedOff: true });
+    },
+    custody(_, __, body) {
+      const [seat, by] = [body.get("seat"), body.get("by")];
+      if (seat > fold.seats.length) return find("V9", `there is no seat ${seat}`);
+      change(seat, { signs: false, ...(isBytes(by) ? { player: by } : {}) });
+    },
+    close(_, __, body) {
+      fold.stage = "closed";
+      fold.closed = true;
+      let link = body.get("tail");
+      if (!link) return body.get("status") === "void" && body.get("reason") === "key-lost" ? undefined : find("V10", "closed without the end of the dice chain");
+      const create = /** @type {Map<string, any>} */ (fold.create);
+      for (let k = create.get("chain_len"); k > 0; k--) link = lower(game, 0, k, link);
+      if (!same(link, create.get("commit"))) find("V10", "the tail does not lead to the commitment");
+    },
+  };
+
+  /** @param {Event} event */
+  async function advance(event) {
+    const { kind, body, seat } = event, a = body.get("a");
+    if (!Object.hasOwn(BODIES, kind)) return;
+    if (!BODIES[kind](body)) return find("V2", `not the body of a ${kind} event`);
+    if ((seat === null) !== BY_SERVER.includes(kind)) find("V2", `a ${kind} event of seat ${seat}`);
+    else if (MAY_SIGN.includes(kind) && isBytes(a) !== body.has("g")) find("V2", `a ${kind} event with a signature or signed bytes, not both`);
+    else if (kind === "join" && new Set([body.get("custody") === "self", body.has("pk"), isBytes(a)]).size > 1) find("V2", "a join with what does not go with its custody");
+    else if (kind === "resign" && Array.isArray(a) && (a[0] !== "resign" || a[1].size)) find("V2", "a resign event that asks for something else");
+    if (!ALLOWED[fold.stage].includes(kind)) return find("V9", `a ${kind} event while the game is ${fold.stage}`);
+    if (seat !== null && seat > fold.seats.length) return find("V9", `there is no seat ${seat}`);
+    if (seat !== null || BY_SERVER.includes(kind)) await kinds[kind](event, seat, body);
+  }
+  return { fold, advance };
+}
+
+// -- the checks, in order (docs/audit-bundle.md) -------------------------------------------------------------------------
+
+/** @typedef {{id: string, result: string, detail: string, event: number | null}} Check */
+/** @typedef {{id: string, seats: number[], number: number, text: string}} Limit */
+/** @typedef {{verdict: string, code: string | null, event: number | null, who: string | null, checks: Check[], limits: Limit[], events: number}} Verdict */
+/** @typedef {{policy?: Bytes | null, receiptsKey?: string | null, receipts?: Map<string, Bytes>}} Trust */
+/** @typedef {{event: number | null, detail: string, proves?: boolean}} Bad */
+
+export const EXIT = { VERIFIED: 0, "VERIFIED WITH LIMITS": 0, REFUTED: 2, "NOT PROVEN": 4, UNDETERMINED: 5 };
+const TOLD = /** @type {Record<string, string>} */ ({
+  "unsigned-export": "nobody signed this export",
+  "no-log": "not proved to stand in a log of games",
+  "no-witness": "no quorum of witnesses signed the log: a split view is not excluded",
+  "close-not-logged": "the end is not in the log of games",
+  "opened-late": "the proof of the opening is younger than the end",
+  "no-checkpoint": "joined without naming a checkpoint of the log",
+  custodial: "seats that the server plays for: nothing of theirs is signed",
+  "handed-over": "a seat that was handed over to the server",
+  seeds: "no seat contributed to the dice: they rest on the server's commitment alone",
+  "not-closed": "the game is not closed",
+  "no-receipts": "no receipts were given",
+  "receipt-beyond": "a receipt for an event behind the end of the record",
+  "rules-not-folded": "the rules of the game were not applied",
+  "no-signoff": "seats that did not sign the end",
+});
+const DEADLINES = /** @type {Record<string, number>} */ ({ turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800 });
+const CHECKS = 15;
+
+/** The verdict on a bundle. @param {Bytes} data @param {Trust} [trust] @returns {Promise<Verdict>} */
+export async function verify(data, trust = {}) {
+  /** @type {Check[]} */
+  const checks = Array.from({ length: CHECKS }, (_, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null }));
+  /** @param {unknown} error */
+  const why = (error) => /** @type {Error} */ (error).message;
+  /** @param {number} n @param {string} result @param {string} [detail] @param {number | null} [event] */
+  const note = (n, result, detail = "", event = null) => { checks[n] = { id: `V${n}`, result, detail, event }; };
+  let files, manifest;
+  try {
+    files = unzip(data);
+    manifest = readManifest(files);
+  } catch (error) {
+    note(0, "FAIL", why(error));
+    return { verdict: "NOT PROVEN", code: "V0", event: null, who: null, checks, limits: [], events: 0 };
+  }
+  const { game, origin } = manifest;
+  /** @type {Limit[]} */
+  const limits = [];
+  /** @param {string} id @param {number[]} [seats] @param {number} [number] */
+  const limit = (id, seats = [], number = 0) => {
+    if (id === "handed-over" || !limits.some((one) => one.id === id)) limits.push({ id, seats, number, text: TOLD[id] });
+  };
+  const accusing = new Set();
+  let theirs = 0, manifestSigned = false, unsure = false;
+  /** FAIL with the first of what is bad, what the server signed before all other; or PASS. @param {number} n @param {Bad[]} bad @param {string} [otherwise] */
+  const judge = (n, bad, otherwise = "PASS") => {
+    if (!bad.length) return note(n, otherwise);
+    const proved = [0, 1, 4].includes(n) ? [] : bad.filter((one) => one.proves ?? (one.event !== null && one.event <= theirs));
+    if (proved.length) accusing.add(n);
+    const first = (proved.length ? proved : bad).reduce((a, b) => ((b.event ?? 0) < (a.event ?? 0) ? b : a));
+    note(n, "FAIL", first.detail + (bad.length > 1 ? ` (and ${bad.length - 1} more)` : ""), first.event);
+  };
+
+  // the record
+  /** @type {(Event | null)[]} */
+  const events = [];
+  /** @type {Bytes[]} */
+  const raws = [];
+  /** @type {Map<string, Bad[]>} */
+  const found = new Map(["V2", "V7", "V8", "V9", "V10"].map((id) => [id, []]));
+  /** @param {string} id @param {string} detail */
+  const find = (id, detail) => { found.get(id)?.push({ event: events.length, detail }); };
+  const stored = /** @type {Bytes} */ (files.get("events.bin"));
+  const { fold, advance } = newFold(game, find);
+  for (let at = 0; at < stored.length; ) {
+    const size = stored.length - at < 4 ? Infinity : new DataView(stored.buffer, stored.byteOffset + at).getUint32(0), raw = stored.subarray(at + 4, at + 4 + size);
+    raws.push(size > EVENT_LIMIT ? stored.subarray(at, at + 4) : raw);
+    events.push(null);
+    if (size > EVENT_LIMIT || raw.length < size) { find("V2", "not an event: the record ends within it"); break; }
+    at += 4 + size;
+    let event = null;
+    try { event = events[events.length - 1] = readEvent(raw); } catch (error) { find("V2", `not an event: ${why(error)}`); }
+    if (event) await advance(event);
+  }
+  const last = events.length, end = events[last - 1] ?? null;
+  /** @param {string} kind @returns {[number, Event][]} */
+  const ofKind = (kind) => events.flatMap((event, i) => (event?.kind === kind ? [/** @type {[number, Event]} */ ([i + 1, event])] : []));
+
+  // V1, V0: what is brought along, and what it came in
+  /** @type {Policy | null} */
+  let policy = null;
+  /** @type {Verifier | null} */
+  let key = null;
+  if (trust.policy || trust.receiptsKey) {
+    const bad = [];
+    try {
+      policy = trust.policy ? parsePolicy(trust.policy) : null;
+      key = trust.receiptsKey ? parseVkey(trust.receiptsKey) : policy?.receipts ?? null;
+      if (key && !key.name.endsWith("/receipts")) bad.push("the receipts key is not called so");
+      else if (key && key.name !== `${origin}/receipts`) bad.push(`this is of the log ${origin}, the receipts key is ${key.name}`);
+      if (policy && !policy.logs.some(({ name }) => name === origin)) bad.push(`this is of the log ${origin}, which the policy does not know`);
+    } catch (error) { bad.push(why(error)); }
+    judge(1, bad.map((detail) => ({ event: null, detail })));
+    if (bad.length) policy = key = null;
+  }
+  {
+    const bad = [...manifest.damaged], given = files.get("manifest.note");
+    let opened = null, detail = key ? "there is no manifest.note" : "no receipts key: manifest.note was not looked at";
+    if (key && given) {
+      try { opened = await openNote(given, [key]); } catch (error) {
+        detail = `manifest.note: ${why(error)}`;
+        if (!(error instanceof Unverified)) bad.push(detail);
+      }
+      const statement = `annals/1 bundle\n${origin}\n${hex(game)}\n${base64(sha256(/** @type {Bytes} */ (files.get("manifest.json"))))}\n`;
+      if (opened && opened.text !== statement) bad.push("manifest.note is not about this manifest");
+    }
+    if (key && !opened && !bad.length) limit("unsigned-export");
+    judge(0, bad.map((detail) => ({ event: null, detail })));
+    if (!bad.length) note(0, key && !opened ? "LIMIT" : "PASS", opened ? "" : detail);
+    manifestSigned = !bad.length && opened !== null;
+  }
+
+  // what the log of games says
+  const logged = await readLog(files, policy, origin);
+  const { opened, closed } = logged;
+  /** @param {any} a @param {any} b */
+  const equal = (a, b) => (isBytes(a) ? same(a, b) : a === b);
+  /** @param {Event} event @param {string} name */
+  const hashOf = (event, name) => (bytes(32)(event.body.get(name)) ? event.body.get(name) : null);
+  const openDiffers = () => {
+    const [, , id, hash, commit, rules, t] = opened?.entry ?? [], event = events[0];
+    if (!last || !same(id, game) || !same(hash, eventHash(raws[0]))) return "the log opened another game, or this one with another first event";
+    if (!event) return null;
+    return event.seq === 1 && event.kind === "create" && same(event.id, id) && equal(hashOf(event, "commit"), commit) && equal(hashOf(event, "rules_hash"), rules) && event.t === Number(t)
+      ? null : "the log opened the game otherwise";
+  };
+  const closeDiffers = () => {
+    const [, , id, version, head, status, tail, t] = closed?.entry ?? [];
+    if (!same(id, game)) return "the log closed another game";
+    if (version !== last) return `the log closed the game with ${version} events, here are ${last}`;
+    if (!same(head, eventHash(raws[last - 1]))) return "the log closed the game with another last event";
+    if (!end) return null;
+    const said = end.body.get("status");
+    return end.kind === "close" && end.seq === version && same(end.id, id) && (isText(said) ? said : null) === status && equal(hashOf(end, "tail"), tail) && end.t === Number(t)
+      ? null : "the log closed the game otherwise";
+  };
+  /** Do the raw bytes of every event hold the hash of the one before? */
+  const linked = () => {
+    let prev = sha256(tag("genesis"), sized(game));
+    return last > 0 && raws.every((raw) => {
+      const at = 20 + ({ 0xcc: 2, 0xcd: 3, 0xce: 5, 0xcf: 9 }[raw[20]] ?? 1), holds = raw.length >= at + 34 && same(raw.subarray(0, 20), cat(unhex("9801c410"), game)) && same(raw.subarray(at, at + 34), cat(unhex("c420"), prev));
+      prev = eventHash(raw);
+      return holds;
+    });
+  };
+  const openText = opened && openDiffers(), closeText = closed && closeDiffers();
+  if (manifestSigned || (closed && closeText === null && linked())) theirs = last + 1;
+  else theirs = opened && openText === null ? 1 : 0;
+
+  judge(2, /** @type {Bad[]} */ (found.get("V2")));
+  {
+    /** @type {Bad[]} */
+    const bad = [];
+    const broken = new Set();
+    let prev = sha256(tag("genesis"), sized(game)), clock = 0;
+    events.forEach((event, i) => {
+      const n = i + 1, before = prev;
+      prev = eventHash(raws[i]);
+      if (!event) { bad.push({ event: n, detail: `event ${n} cannot be read` }); return; }
+      if (!same(event.id, game)) bad.push({ event: n, detail: `event ${n} belongs to another game` });
+      if (event.seq !== n) bad.push({ event: n, detail: `event ${n} says that it is number ${event.seq}` });
+      if (event.t < clock) bad.push({ event: n, detail: `the clock runs back at event ${n}` });
+      if ((event.kind === "create") !== (n === 1) || (event.kind === "close" && n !== last)) bad.push({ event: n, detail: `event ${n} is a ${event.kind}` });
+      if (!same(event.prev, before)) broken.add(n);
+      clock = Math.max(clock, event.t);
+    });
+    // A changed byte breaks the link of the next event; a byte of prev breaks the event's own link as well.
+    let explained = 0;
+    for (const n of broken) {
+      if (n === explained) continue;
+      if (broken.has(n + 1)) explained = n + 1;
+      const place = broken.has(n + 1) || n === 1 || n === last ? n : n - 1;
+      bad.push({ event: place, detail: place < n || broken.has(n + 1) ? `event ${place} was changed` : `event ${n} does not follow on what is before it` });
+    }
+    if (!last) bad.push({ event: 1, detail: "there is no event" });
+    judge(3, bad);
+  }
+
+  // V4, V5, V6
+  /** @param {Event} event */
+  const cpOf = (event) => { try { return readAction(event.body.get("a")).args.get("cp") ?? null; } catch { return null; } };
+  const joins = ofKind("join").filter(([, event]) => event.body.get("custody") === "self");
+  if (!policy || !logged.present || (logged.unknown.length && !logged.badCheckpoints.length)) {
+    if (logged.unknown.length) unsure = true;
+    else limit("no-log");
+    note(4, "NOT CHECKED", logged.unknown.join("; "));
+  } else {
+    judge(4, logged.badCheckpoints.map((detail) => ({ event: null, detail })));
+    if (!logged.witnessed) {
+      limit("no-witness");
+      if (!logged.badCheckpoints.length) note(4, "LIMIT", "no quorum of witnesses: a split view is not excluded");
+    }
+    const seen = new Map();
+    for (const [i, event] of events.entries()) {
+      const cp = event && ["join", "signoff"].includes(event.kind) ? cpOf(event) : null;
+      if (cp) seen.set(cp[0] + hex(cp[1]), { cp, event: i + 1 });
+    }
+    judge(5, [
+      ...logged.forks.map((detail) => ({ event: null, detail, proves: true })),
+      ...logged.badProofs.map((detail) => ({ event: null, detail, proves: false })),
+      ...[...seen.values()].flatMap(({ cp, event }) => (logged.connected(BigInt(cp[0]), cp[1]) ? [] : [{ event, detail: `no proof connects the log that a seat saw, ${cp[0]} entries with root ${hex(cp[1])}, with this one`, proves: false }])),
+    ]);
+    /** @type {Bad[]} */
+    const bad = [], silent = new Set();
+    if (openText) bad.push({ event: 1, detail: openText, proves: manifestSigned });
+    if (closeText) bad.push({ event: last, detail: closeText, proves: manifestSigned });
+    if (opened && closed && opened.index >= closed.index) bad.push({ event: null, detail: "the log closed the game before it opened it", proves: manifestSigned });
+    for (const [n, event] of joins) {
+      const cp = cpOf(event);
+      if (!cp) silent.add(event.seat ?? 0);
+      else if (opened && BigInt(cp[0]) <= opened.index) bad.push({ event: n, detail: `seat ${event.seat} joined having seen a log without this game`, proves: manifestSigned });
+    }
+    if (opened || closed) {
+      judge(6, bad);
+      if (!opened) limit("no-log");
+      if (end?.kind === "close" && !closed) limit("close-not-logged");
+      if (opened && closed && opened.size > closed.index) limit("opened-late");
+      if (silent.size) limit("no-checkpoint", [...silent].sort((a, b) => a - b));
+    } else limit("no-log");
+  }
+
+  // V7 to V10
+  const [keysBad, seatsBad, diceBad, tailBad] = ["V7", "V8", "V9", "V10"].map((id) => /** @type {Bad[]} */ (found.get(id)));
+  judge(7, keysBad, joins.length ? "PASS" : "NOT CHECKED");
+  /** @param {(seat: Seat) => any} is */
+  const numbers = (is) => fold.seats.flatMap((seat, i) => (is(seat) ? [i + 1] : []));
+  const custodial = numbers((seat) => seat.player && !seat.signs), handedOver = ofKind("custody");
+  if (custodial.length) limit("custodial", custodial);
+  judge(8, seatsBad, custodial.length || handedOver.length || !numbers((seat) => seat.signs).length ? "LIMIT" : "PASS");
+  if (!joins.length && fold.create) limit("seeds");
+  for (const [n, event] of handedOver) if (int(-Infinity)(event.body.get("seat"))) limit("handed-over", [event.body.get("seat")], n);
+  if (fold.create) judge(9, diceBad, fold.revealed ? "PASS" : "NOT CHECKED");
+  if (!fold.closed) limit("not-closed");
+  judge(10, tailBad, fold.create && ofKind("close").some(([, event]) => event.body.has("tail")) ? "PASS" : "NOT CHECKED");
+
+  // V11: what players kept
+  const brought = [...[...files].filter(([name]) => name.startsWith("receipts/")).sort(([a], [b]) => (a < b ? -1 : 1)), ...(trust.receipts ?? [])];
+  if (!key || !brought.length) {
+    note(11, "NOT CHECKED", brought.length ? "no receipts key, so the receipts were not looked at" : "");
+    limit("no-receipts");
+  } else {
+    /** @type {Bad[]} */
+    const bad = [], heads = new Map();
+    let beyond = 0;
+    for (const [where, given] of brought) {
+      let said;
+      try { said = await readStatement(given, key); } catch (error) { bad.push({ event: null, detail: `${where}: ${why(error)}`, proves: false }); continue; }
+      const { seq, hash } = said;
+      if (!same(said.game, game) || said.origin !== origin) { bad.push({ event: null, detail: `${where}: about another game`, proves: false }); continue; }
+      const first = heads.get(seq) ?? hash;
+      heads.set(seq, first);
+      if (!same(first, hash)) bad.push({ event: seq, detail: `${where} and another one are signed for event ${seq} and differ`, proves: true });
+      if (closed && (seq > closed.entry[3] || (seq === closed.entry[3] && !same(hash, closed.entry[4])))) bad.push({ event: seq, detail: `${where}: the log closed the game with ${closed.entry[3]} events`, proves: true });
+      else if (seq > last && fold.closed) bad.push({ event: last, detail: `${where}: the record ends with event ${last}` });
+      else if (seq > last) beyond = Math.max(beyond, seq);
+      else if (!seq || !same(eventHash(raws[seq - 1]), hash)) bad.push({ event: seq, detail: `${where}: the record has another event ${seq}` });
+    }
+    judge(11, bad, beyond ? "LIMIT" : "PASS");
+    if (beyond) limit("receipt-beyond", [], beyond);
+  }
+
+  limit("rules-not-folded");
+  {
+    /** @type {Bad[]} */
+    const bad = [];
+    /** @param {string} name */
+    const due = (name) => { const value = fold.create?.get("options").get(name) ?? DEADLINES[name]; return int(-Infinity)(value) ? 1000 * Number(value) : 0; };
+    /** @type {Event | null} */
+    let before = null, locked = null;
+    for (const [i, event] of events.entries()) {
+      if (!event) continue;
+      /** @type {string | undefined} */
+      let name, since = before;
+      if (event.kind === "lock") locked = event;
+      else if (event.kind === "timeout" && locked) [name, since, locked] = ["reveal_seconds", locked, null];
+      else if (event.kind === "timeout") name = "turn_seconds";
+      else if (event.kind === "seeded") locked = null;
+      else if (event.kind === "close" && event.body.get("status") === "abandoned") name = { idle: "idle_seconds", absent: "turn_seconds" }[String(event.body.get("reason"))];
+      if (name && since && (!due(name) || event.t - since.t < due(name))) bad.push({ event: i + 1, detail: `event ${i + 1} (${event.kind}) before its time (${name})` });
+      before = event;
+    }
+    const silent = numbers((seat) => seat.signs && !seat.signedOff);
+    judge(13, bad, silent.length || custodial.length || !fold.closed ? "LIMIT" : "PASS");
+    if (fold.closed && silent.length) limit("no-signoff", silent);
+  }
+
+  const failed = checks.filter(({ result }) => result === "FAIL"), proved = failed.find((_) => accusing.has(Number(_.id.slice(1))));
+  const verdict = proved ? "REFUTED" : failed.length ? (failed[0].id === "V1" ? "UNDETERMINED" : "NOT PROVEN") : unsure ? "UNDETERMINED" : limits.length ? "VERIFIED WITH LIMITS" : "VERIFIED";
+  const decisive = proved ?? failed[0] ?? (unsure ? checks[4] : null);
+  return { verdict, code: decisive?.id ?? null, event: decisive?.event ?? null, who: proved ? "server" : null, checks, limits, events: last };
+}
+
+/** A receipt, or a refusal. @param {Bytes} data @param {Verifier} key */
+async function readStatement(data, key) {
+  if (data.length > 65_536) throw new BadNote("more than 65536 bytes");
+  const [kind, origin, game, ...rest] = (await openNote(data, [key])).text.slice(0, -1).split("\n"), receipt = kind === "annals/1 receipt" && rest.length === 2;
+  if (!receipt && !(kind === "annals/1 refusal" && rest.length === 4)) throw new BadNote("neither a receipt nor a refusal");
+  if (!receipt) hash(/** @type {string} */ (rest.shift()));
+  if (!/^[0-9a-f]{32}$/.test(game) || !/^(0|[1-9][0-9]{0,18})$/.test(rest[0])) throw new BadNote("not the id of a game, or not the number of an event");
+  return { origin, game: unhex(game), seq: Number(rest[0]), hash: hash(rest[1]) };
+}
+
+const ENTRIES_OF = { open: tuple(oneOf("open"), oneOf(1), bytes(16), bytes(32), either(oneOf(null), bytes(32)), either(oneOf(null), bytes(32)), int(0)),
+  close: tuple(oneOf("close"), oneOf(1), bytes(16), int(1), bytes(32), either(oneOf(null), isText), either(oneOf(null), bytes(32)), int(0)) };
+
+/** What the log of games proves of this game. @param {Map<string, Bytes>} files @param {Policy | null} policy @param {string} origin */
+async function readLog(files, policy, origin) {
+  /** @typedef {{entry: any[], index: bigint, size: bigint}} Proved */
+  const gossipNames = [...files.keys()].filter((name) => name.startsWith("gossip/")).sort();
+  const kinds = /** @type {("open" | "close")[]} */ (["open", "close"]), onwardName = "consistency.txt";
+  /** @type {string[]} */
+  const unknown = [], badCheckpoints = [], badProofs = [], forks = [];
+  /** @type {Map<string, {origin: string, size: bigint, root: Bytes, signers: Verifier[]}>} */
+  const verified = new Map();
+  /** @type {Map<bigint, {path: Bytes[]}>} */
+  const gossip = new Map();
+  /** @type {Record<"open" | "close", Proved | null>} */
+  const proved = { open: null, close: null };
+  /** @template T @param {string} name @param {(data: Bytes) => T & {checkpoint: Bytes}} parse */
+  const read = async (name, parse) => {
+    const data = files.get(name);
+    if (!data || !policy) return null;
+    let proof;
+    try { proof = parse(data); } catch (error) { badProofs.push(`${name}: ${/** @type {Error} */ (error).message}`); return null; }
+    try {
+      const { text, signers } = await openNote(proof.checkpoint, [...policy.logs, ...policy.witnesses.values()]), checkpoint = parseCheckpoint(text);
+      if (checkpoint.origin !== origin) throw new Error(`a checkpoint of ${checkpoint.origin}, not of ${origin}`);
+      if (!signers.some((signer) => signer.kind === 1 && signer.name === origin)) throw new Unverified("only witnesses signed it");
+      verified.set(name, { ...checkpoint, signers });
+      return proof;
+    } catch (error) {
+      (error instanceof Unverified ? unknown : badCheckpoints).push(`${name}: ${/** @type {Error} */ (error).message}`);
+      return null;
+    }
+  };
+  const proofs = { open: await read("open.tlog-proof", parseProof), close: await read("close.tlog-proof", parseProof) };
+  const onward = await read(onwardName, parseConsistency), heard = [];
+  for (const name of gossipNames) heard.push({ name, proof: await read(name, parseConsistency) });
+  const roots = new Map();
+  for (const [name, { size, root }] of verified) {
+    if (!same(roots.get(size) ?? root, root)) forks.push(`the log signed two roots for ${size} entries: ${name}`);
+    roots.set(size, roots.get(size) ?? root);
+  }
+  const newest = verified.get(onwardName) ?? verified.get("close.tlog-proof") ?? verified.get("open.tlog-proof");
+  for (const kind of kinds) {
+    const proof = proofs[kind], checkpoint = verified.get(`${kind}.tlog-proof`), data = files.get(`${kind}.entry`);
+    if (!proof || !checkpoint || !newest) continue;
+    try {
+      if (!data || !included(leafHash(data), proof.index, checkpoint.size, proof.path, checkpoint.root)) throw new Error("the entry is not at this place of the log");
+      const entry = decode(data);
+      if (!ENTRIES_OF[kind](entry)) throw new Error("an entry of another sort");
+      proved[kind] = { entry, index: proof.index, size: checkpoint.size };
+    } catch (error) { badProofs.push(`${kind}.tlog-proof: ${/** @type {Error} */ (error).message}`); }
+    const isNewest = checkpoint.size === newest.size && same(checkpoint.root, newest.root);
+    if (!isNewest && (onward?.old !== checkpoint.size || !consistent(checkpoint.size, checkpoint.root, newest.size, newest.root, onward.path))) badProofs.push(`${kind}.tlog-proof: no proof leads from its checkpoint to the newest`);
+  }
+  for (const { name, proof } of heard) {
+    const to = verified.get(name);
+    if (!proof || !to || !newest) continue;
+    if (to.size !== newest.size || !same(to.root, newest.root)) badProofs.push(`${name}: leads to another checkpoint than the newest`);
+    else gossip.set(proof.old, proof);
+  }
+  return {
+    present: ["open.tlog-proof", "close.tlog-proof", onwardName].some((name) => files.has(name)) || gossipNames.length > 0,
+    unknown, badCheckpoints, badProofs, forks, opened: proved.open, closed: proved.close,
+    witnessed: policy !== null && newest !== undefined && policy.quorum !== "none" && quorumMet(policy, newest.signers),
+    /** @param {bigint} size @param {Bytes} root */
+    connected: (size, root) => {
+      if (!newest) return true;
+      if (!size || size === newest.size) return same(root, size ? newest.root : EMPTY_ROOT);
+      const proof = gossip.get(size);
+      return proof !== undefined && consistent(size, root, newest.size, newest.root, proof.path);
+    },
+  };
+}
+
+// -- the command ---------------------------------------------------------------------------------------------------------
+
+const USAGE = "usage: node verify.mjs BUNDLE [--policy FILE] [--receipts-key VKEY] [--receipt FILE]... [--strict] [--json]";
+
+/** @param {string[]} words @returns {Promise<number>} the exit code */
+async function main(words) {
+  const { readFileSync } = await import("node:fs");
+  /** @param {string} name */
+  const read = (name) => new Uint8Array(readFileSync(name));
+  /** @type {string[]} */
+  const names = [];
+  /** @type {Trust & {receipts: Map<string, Bytes>}} */
+  const trust = { receipts: new Map() };
+  let strict = false, json = false, data;
+  try {
+    for (let word; (word = words.shift()) !== undefined; ) {
+      if (word === "--strict") strict = true;
+      else if (word === "--json") json = true;
+      else if (["--policy", "--receipts-key", "--receipt"].includes(word) && words.length) {
+        const value = /** @type {string} */ (words.shift());
+        if (word === "--policy") trust.policy = read(value);
+        else if (word === "--receipt") trust.receipts.set(value, read(value));
+        else trust.receiptsKey = value;
+      } else if (word.startsWith("-")) throw new Error(USAGE);
+      else names.push(word);
+    }
+    if (names.length !== 1) throw new Error(USAGE);
+    data = read(names[0]);
+  } catch (error) {
+    console.error(/** @type {Error} */ (error).message);
+    return 64;
+  }
+  const found = await verify(data, trust);
+  if (json) console.log(JSON.stringify(found, (_, value) => (typeof value === "bigint" ? String(value) : value)));
+  else {
+    for (const { id, result, detail, event } of found.checks) console.log(`${id.padEnd(4)}${result.padEnd(12)}${event ? ` event ${event}` : ""} ${detail}`.trimEnd());
+    for (const { text, seats, number } of found.limits) console.log(`limit: ${text}${seats.length ? ` (seat ${seats})` : ""}${number ? ` (event ${number})` : ""}`);
+    console.log([found.verdict, found.code, found.who, found.event && `event ${found.event}`].filter(Boolean).join(", "));
+  }
+  return strict && found.verdict === "VERIFIED WITH LIMITS" ? 3 : EXIT[/** @type {keyof typeof EXIT} */ (found.verdict)];
+}
+
+const { process } = /** @type {any} */ (globalThis);
+if (process?.argv?.[1] && new URL(`file://${process.argv[1]}`).href === import.meta.url) {
+  process.exitCode = await main(process.argv.slice(2)).catch((error) => { console.error(error); return 70; });
+}
