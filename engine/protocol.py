@@ -191,6 +191,10 @@ class Rules(ABC, Generic[S]):
         """The legal parametric actions of the seat."""
         return []
 
+    def element(self, field: str, name: str | int) -> str:
+        """The element of the picture that stands for an id in a field of a form, empty where none does."""
+        return str(name)
+
     @abstractmethod
     def refusals(self, state: S, seat: int) -> list[Refusal]:
         """What a person would naturally click now and may not, each with its reason."""

@@ -111,6 +111,8 @@ def game(rules: Rules[Any]) -> Messages:
     wanted |= {message: frozenset(facts) for message, facts in teller.parts.items()}
     wanted |= {f"term.{term}": none for term in teller.terms}
     wanted |= {f"purpose.{purpose}": none for purpose in rules.purposes}
+    wanted |= {f"form.{form}": none for form in teller.forms}
+    wanted |= {f"field.{field}": none for form in teller.forms for field in rules.actions[form].__struct_fields__}
     wanted |= {f"ending.{ending}": none for ending in teller.endings}
     wanted |= dict.fromkeys(options(rules.options, Options.__struct_fields__), none)
     if rules.choice.__struct_fields__:

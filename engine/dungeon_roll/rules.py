@@ -147,6 +147,9 @@ class DungeonRoll(TurnTaking[State]):
     def forms(self, state: State, seat: int) -> list[Form]:
         return list(offers.forms(state, legal)) if (legal := self.legal(state, seat)) else []
 
+    def element(self, field: str, name: str | int) -> str:
+        return "" if field == "faces" else offers.target_of(str(name))
+
     def miss(self, state: State) -> list[Happening]:
         """Rules 7.1, 7.2."""
         late = told.TimedOut(state.active, named(state.seat), state.phase)

@@ -65,6 +65,7 @@ class DonjonTelling(Telling):
         *HEROES, *MONSTERS, *dict.fromkeys((*SORTS, *GOLD, *get_args(TileKind))), *DIRECTIONS.values(), *NOUNS,
         *map(power, Powers.__struct_fields__),
     )  # fmt: skip
+    shown: ClassVar = tuple(HEROES)
     refusals: ClassVar = {
         "cul-de-sac": ("to",),
         "drop-not-held": ("drop", "sort"),

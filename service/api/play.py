@@ -91,7 +91,7 @@ def show_state(call: Call, game_id: bytes) -> Response:
         fingerprint=None if (fingerprint := position.fingerprint) is None else fingerprint.hex(),
         grade=position.grade,  # type: ignore[arg-type] # one of three
         actions=present.actions(position, seat, context, call.language),
-        choices=present.choices(position, seat),
+        choices=present.choices(position, seat, context, call.language),
     )
     return reply(shown, headers={"ETag": tag}, language=call.language)
 
@@ -127,7 +127,7 @@ def show_actions(call: Call, game_id: bytes) -> Response:
         version=position.version,
         seat=seat,
         actions=present.actions(position, seat, context, call.language),
-        choices=present.choices(position, seat),
+        choices=present.choices(position, seat, context, call.language),
         refused=present.refused(position, seat, context, call.language),
     )
     return reply(shown, headers={"ETag": tag}, language=call.language)
@@ -280,7 +280,7 @@ def _illegal(call: Call, game_id: bytes, seat: int, error: Illegal) -> Problem:
         message,
         version=position.version,
         actions=present.actions(position, seat, context, call.language),
-        choices=present.choices(position, seat),
+        choices=present.choices(position, seat, context, call.language),
     )
 
 

@@ -170,13 +170,15 @@ def actions(position: Position, seat: int | None, context: Context, language: st
     ]
 
 
-def choices(position: Position, seat: int | None) -> list[shapes.ChoiceOut]:
-    """The legal parametric actions of a seat."""
-    if seat is None or position.rules is None or position.state is None:
+def choices(position: Position, seat: int | None, context: Context, language: str) -> list[shapes.ChoiceOut]:
+    """The legal parametric actions of a seat, with labels."""
+    rules, said = position.rules, words(language)
+    if seat is None or rules is None or position.state is None:
         return []
     return [
         shapes.ChoiceOut(
             type=form.type,
+            label=said.form(form.type, context),
             fields={
                 name: shapes.FieldOut(
                     minimum=field.minimum,
@@ -184,13 +186,16 @@ def choices(position: Position, seat: int | None) -> list[shapes.ChoiceOut]:
                     ids=field.ids,
                     repeats=field.repeats,
                     single=field.single,
+                    label=said.field(name, context),
+                    labels=[said.piece(name, one, context) for one in field.ids],
+                    targets=[rules.element(name, one) for one in field.ids],
                 )
                 for name, field in form.fields.items()
             },
             target=form.target,
             chance=form.chance,
         )
-        for form in position.rules.forms(position.state, seat)
+        for form in rules.forms(position.state, seat)
     ]
 
 

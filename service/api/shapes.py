@@ -300,7 +300,8 @@ class RefusedOut(Out, frozen=True):
 class FieldOut(Out, frozen=True):
     """One field of a parametric action: a list of between `minimum` and `maximum` of `ids`.
 
-    One id may stand in the list up to `repeats` times. A field that is `single` takes one id, not a list.
+    One id may stand in the list up to `repeats` times. A field that is `single` takes one id, not a list. `labels` say
+    what the ids are called, `targets` name their elements of the picture, "" where it has none, in the order of `ids`.
     """
 
     minimum: int
@@ -308,12 +309,16 @@ class FieldOut(Out, frozen=True):
     ids: list[str | int]
     repeats: int
     single: bool
+    label: str
+    labels: list[str]
+    targets: list[str]
 
 
 class ChoiceOut(Out, frozen=True):
-    """A parametric action: its type, and what may go into its fields."""
+    """A parametric action: its type, and what may go into its fields. `target` is where it begins in the picture."""
 
     type: str
+    label: str
     fields: dict[str, FieldOut]
     target: str
     chance: bool

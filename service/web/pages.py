@@ -11,7 +11,10 @@ import msgspec
 from babel.messages.pofile import read_po
 from flask import Response, render_template, request
 
+from engine.protocol import Options
 from engine.registry import RULESETS, game_name
+from replay import catalogue
+from replay.games import telling
 from replay.pictures import STYLE, export
 from replay.words import LANGUAGES, Context, words
 from service.access import View
@@ -51,22 +54,19 @@ def messages() -> tuple[str, ...]:
 
 @cache
 def spoken(language: str) -> dict[str, str]:
-    """Everything that pages say, by id; and as ``term.<id>`` the games and what a seat may choose in them."""
+    """Everything that pages say, by id; as ``term.<id>`` the games and the terms they show people; table options."""
     said = words(language)
     told = {name: said.raw(f"web.{name}") for name in messages()}
+    shared = {message.removeprefix("table."): said.raw(message) for message in catalogue.table()}
+    told |= {name: text for name, text in shared.items() if name.startswith("option.")}
     for ruleset, rules in RULESETS.items():
         game = game_name(ruleset)
-        for name, term in {game: "game", **{choice: choice for choice in _choices(rules.choice)}}.items():
+        for name, term in {game: "game", **{name: name for name in telling(game).shown}}.items():
             if found := said.term(term, game):
                 told[f"term.{name}"] = found.text
+        own = catalogue.options(rules.options, Options.__struct_fields__)
+        told |= {name: said.raw(f"{game}.{name}") for name in own}
     return told
-
-
-def _choices(form: Any) -> list[str]:
-    """The values of every field of a seat's choice that is one of a few."""
-    _, parts = msgspec.json.schema_components([form])
-    fields = (field for part in parts.values() for field in part.get("properties", {}).values())
-    return [str(value) for field in fields for value in field.get("enum", ())]
 
 
 def _language(call: Call) -> str:

@@ -142,7 +142,7 @@ def test_a_japanese_sentence_is_polite_and_ends_with_its_full_stop(domain: str) 
 def test_every_refusal_code_of_a_ruleset_has_a_message(ruleset: str) -> None:
     game = game_name(ruleset)
     codes: set[str] = set(PENDING.values()) if game == "donjon" else set()
-    for path in (ROOT / "engine" / game.replace("-", "_")).glob("*.py"):
+    for path in (ROOT / "engine" / "turns.py", *(ROOT / "engine" / game.replace("-", "_")).glob("*.py")):
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         for place, name in enumerate(("Illegal", "Refusal")):  # where the code stands among the arguments
             named = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]

@@ -8,6 +8,9 @@ let about;
 /** The properties of a JSON Schema made of one struct. @param {any} schema @returns {[string, any][]} */
 const fields = (schema) => Object.entries(/** @type {any} */ (Object.values(schema.$defs ?? {})[0])?.properties ?? {});
 
+/** @param {string} text */
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** @param {string} label @param {HTMLElement} control */
 function labelled(label, control) {
   const made = element("label", label);
@@ -32,7 +35,7 @@ async function ruleset() {
 /** @param {string} name @param {string[]} values @param {string} chosen */
 function picked(name, values, chosen) {
   const select = element("select", "", { name });
-  for (const value of values) select.append(new Option(words[`${name}.${value}`] ?? words[`value.${value}`] ?? value, value, false, value === chosen));
+  for (const value of values) select.append(new Option(capital(words[`${name}.${value}`] ?? value), value, false, value === chosen));
   return select;
 }
 
@@ -40,16 +43,16 @@ function picked(name, values, chosen) {
 function option(name, schema) {
   const label = words[`option.${name}`] ?? name;
   const given = String(schema.default ?? "");
-  if (schema.enum) return labelled(label, picked(`option-${name}`, schema.enum, given));
+  if (schema.enum) return labelled(label, picked(`option.${name}`, schema.enum, given));
   if (schema.type === "boolean") {
-    const box = element("input", "", { type: "checkbox", name: `option-${name}` });
+    const box = element("input", "", { type: "checkbox", name: `option.${name}` });
     box.checked = schema.default;
     const made = element("label", "", { class: "check" });
     made.append(box, label);
     return made;
   }
   const limits = { min: String(schema.minimum ?? ""), max: String(schema.maximum ?? "") };
-  return labelled(label, element("input", "", { type: "number", name: `option-${name}`, value: given, ...limits }));
+  return labelled(label, element("input", "", { type: "number", name: `option.${name}`, value: given, ...limits }));
 }
 
 /** A line for each seat: who sits there, and what is chosen for it. */
@@ -91,7 +94,7 @@ async function create() {
   /** @type {Record<string, any>} */
   const options = {};
   for (const [option, schema] of fields(about.options)) {
-    const control = form.elements[`option-${option}`];
+    const control = form.elements[`option.${option}`];
     const value = schema.type === "boolean" ? control.checked : schema.enum ? control.value : Number(control.value);
     if (value !== schema.default) options[option] = value;
   }
