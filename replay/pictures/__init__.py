@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from engine.protocol import Happening, Rules
 from engine.registry import game_name
-from replay.pictures import donjon
+from replay.pictures import donjon, dungeon_roll
 from replay.pictures.shared import STYLE, THEMES, WIDTH, Sheet, Theme, write
 from replay.words import words
 
@@ -16,7 +16,7 @@ __all__ = ["DRAWINGS", "STYLE", "THEMES", "Theme", "picture"]
 
 Drawing = Callable[[Rules[Any], Any, int | None, str, Theme, Sequence[Happening]], str]
 
-DRAWINGS: Final[dict[str, Drawing]] = {"donjon": donjon.draw}
+DRAWINGS: Final[dict[str, Drawing]] = {"donjon": donjon.draw, "dungeon-roll": dungeon_roll.draw}
 
 
 def picture(

@@ -203,7 +203,14 @@ def die(face: int | None, x: float, y: float, size: float) -> Markup:
 
 def wide(text: str) -> float:
     """About how wide a text is, in units of its font size."""
-    return sum(1.0 if ord(letter) > 0x2E7F else 0.36 if letter in "iljtfr.,:;!'|()[] 1" else 0.64 for letter in text)
+    return sum(map(_width, text))
+
+
+@cache
+def _width(letter: str) -> float:
+    if ord(letter) > 0x2E7F or letter in "mwMW+":
+        return 1.0 if letter != "+" else 0.84
+    return 0.36 if letter in "iljtfrI.,:;!'|()[] \u00a0" else 0.72 if letter.isupper() else 0.63
 
 
 def write(text: str, x: float, y: float, size: float, class_: str = "", room: float | None = None) -> Markup:
@@ -230,3 +237,14 @@ def wrapped(text: str, x: float, y: float, size: float, room: float) -> tuple[Ma
     middle = min(gaps, key=lambda i: abs(wide(text[:i]) - wide(text[i:])))
     upper = write(text[:middle].strip(), x, y - 6, size, "b", room)
     return upper + write(text[middle:].strip(), x, y + size - 4, size, "b", room), y + size - 4
+
+
+def folded(text: str, size: float, room: float) -> list[str]:
+    """A text in lines that fit the ``room``: broken between words; where words have no gaps, between letters."""
+    lines, line = [], ""
+    for piece in re.findall(r"[\u2e80-\uffff][、。)」:]*|[^\s\u2e80-\uffff]+ ?|\s", text):
+        if line and wide(line + piece.rstrip(" ")) * size > room:
+            lines.append(line.rstrip(" "))
+            line = ""
+        line += piece
+    return [*lines, line.rstrip(" ")]

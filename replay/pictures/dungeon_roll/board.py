@@ -1,0 +1,347 @@
+"""The table: level and phase, the dungeon with the dragon's lair, party and graveyard, the treasures in hand."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from markupsafe import Markup
+
+from engine.dungeon_roll.actions import UseScroll
+from engine.dungeon_roll.components import DELVES, LOOT, MONSTERS
+from engine.dungeon_roll.delving import heroes_left
+from engine.dungeon_roll.heroes import HEROES, Side
+from replay.pictures.dungeon_roll.scene import FACES, Scene, in_order, standing
+from replay.pictures.shared import folded, joined, place, tag, title, write
+
+SIDE_BY_SIDE: Final = 352
+"""The table is so many units wide."""
+TOP, DIE, STEP = 42, 44, 46
+"""The height of the strip with level and phase; a die, and from one to the next."""
+LAIR: Final = 112
+"""The width of the lair."""
+PHASES: Final = {"monster": "swords", "loot": "closed-chest", "dragon": "dragon", "regroup": "campfire"}
+"""The phases of a level, each with its drawing."""
+SLOT: Final = 69
+"""The width of a treasure."""
+
+
+class Board:
+    """The table of the seat that delves."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.state, self.delve = scene, scene.state, scene.state.delve
+        self.parts: list[Markup] = []
+        self.height = 0.0
+
+    def draw(self, x: float, y: float) -> Markup:
+        """The table with its upper left corner at x,y of the picture. `height` is known afterwards."""
+        if self.scene.delving:
+            self.lay(self.top(), TOP)
+            self.dungeon()
+            self.party()
+        elif self.state.phase == "choosing-hero":
+            self.choice()
+        elif self.scene.playing:
+            self.before()
+        if self.state.seat.hero and not self.state.ending:
+            self.treasures()
+        return tag(
+            "svg",
+            *self.parts,
+            id="map",
+            x=x,
+            y=y,
+            width=SIDE_BY_SIDE,
+            height=self.height,
+            viewBox=f"0 0 {SIDE_BY_SIDE} {self.height:g}",
+        )
+
+    def lay(self, part: Markup, height: float) -> None:
+        """A part of the table below what lies there."""
+        self.parts.append(tag("g", part, transform=place(0, self.height)) if self.height else part)
+        self.height += height
+
+    # -- level and phase -------------------------------------------------------------------------------------------
+
+    def top(self) -> Markup:
+        """The level on its die, which delve it is, and the four phases with the one that is on."""
+        scene, delve = self.scene, self.delve
+        number = self.state.seat.delves + 1
+        said = scene.say("level", level=delve.level) if delve.level else scene.say("before-level")
+        parts = [
+            tag(
+                "g",
+                title(said),
+                scene.sheet.use("level-die", 20, 19, 0.6),
+                write(str(delve.level or "–"), 20, 21, 17, "num label", 26),
+                write(said, 43, 17, 13, "b", 66),
+                id="level",
+            ),
+            self.delves(43, 32, number),
+        ]
+        x = 112.0
+        for phase, icon in PHASES.items():
+            on = phase == self.state.phase
+            wide = 120 if on else 38
+            inside = [scene.sheet.use(icon, 19 if on else wide / 2, 17, 0.4)]
+            if on:
+                inside.append(write(scene.say(f"phase-name.{phase}"), 36 + 39, 22, 14, "b m", 78))
+            parts.append(
+                tag(
+                    "g",
+                    title(scene.say(f"phase-name.{phase}")),
+                    tag("rect", class_="card active" if on else "refused", x=0, y=2, width=wide - 3, height=32, rx=8),
+                    tag("g", *inside, class_=None if on else "lost"),
+                    id=f"phase-{phase}",
+                    transform=place(x, 0),
+                )
+            )
+            x += wide
+        if self.state.phase not in PHASES:
+            said = scene.say(f"phase-name.{self.state.phase}")
+            parts.append(write(said, 312, 23, 12, "b m", 76))
+        return joined(*parts)
+
+    def delves(self, x: float, y: float, number: int) -> Markup:
+        """Which of a seat's delves it is."""
+        return write(self.scene.say("delve", delve=number, delves=DELVES), x, y, 11, "dim", 64)
+
+    # -- the dungeon -----------------------------------------------------------------------------------------------
+
+    def dungeon(self) -> None:
+        """The dice of the level by what they show, those that wait for later levels, the supply, and the lair."""
+        scene, delve = self.scene, self.delve
+        dice = sorted(delve.dice, key=lambda die: (FACES.index(delve.dice[die]), die))
+        groups = {
+            "monsters": [die for die in dice if delve.dice[die] in MONSTERS],
+            **{f"{face}s": [die for die in dice if delve.dice[die] == face] for face in LOOT},
+        }
+        wide = SIDE_BY_SIDE - LAIR - 4
+        parts = [tag("rect", class_="s rock", x=1, y=1, width=wide - 2, height=128, rx=10)]
+        index = 0
+        for name, group in groups.items():
+            shown = []
+            for die in group:
+                shown.append(scene.die(delve.dice[die], *spot(index), DIE, die))
+                index += 1
+            if group:
+                faces = [delve.dice[die] for die in group]
+                said = scene.counted({face: faces.count(face) for face in dict.fromkeys(faces)})
+                parts.append(tag("g", title(said), *shown, id=name))
+        if not index and not delve.reserve.get("0"):
+            said = scene.say("cleared" if self.state.phase != "forming" else "not-yet")
+            parts.append(write(said, wide / 2, 60, 13, "b m", wide - 20))
+        if first := delve.reserve.get("0"):
+            order = sorted(first, key=lambda die: (FACES.index(first[die]), die))
+            shown = [scene.die(first[die], *spot(i), DIE, die) for i, die in enumerate(order)]
+            parts.append(tag("g", title(scene.say("reserve")), *shown, id="reserve"))
+        parts.append(self.waiting())
+        lair = tag("g", *self.lair(), transform=place(wide + 4, 0))
+        self.lay(joined(*parts, lair), 134)
+
+    def waiting(self) -> Markup:
+        """Below the level's dice: the supply of blank dice; of a Scout the dice of later levels too."""
+        scene, delve = self.scene, self.delve
+        parts: list[Markup] = []
+        x = 10.0
+        for level, dice in sorted(delve.reserve.items()):
+            if level == "0":
+                continue
+            said = scene.say("level", level=int(level))
+            shown = [write(f"{said}:", x, 120, 10.5, "b", 46)]
+            x += 48
+            for die in sorted(dice, key=lambda die: (FACES.index(dice[die]), die)):
+                shown.append(scene.die(dice[die], x, 105, 21, die))
+                x += 22
+            parts.append(tag("g", title(said), *shown, id=f"reserve-{level}"))
+            x += 6
+        if not parts:
+            parts.append(write(scene.say("supply"), 10, 120, 10.5, "", 96))
+            x = 108
+        else:
+            x = 228 - 10 * len(delve.supply)
+        for i, die in enumerate(delve.supply):
+            size, step = (13, 16) if x == 108 else (8, 10)
+            parts.append(scene.blank(x + i * step, 122 - 6 - size / 2, size, die, scene.say("in-supply"), "night"))
+        return joined(*parts)
+
+    def lair(self) -> Iterator[Markup]:
+        """The Dragon: asleep while there are too few dice; of so many, how many are there."""
+        scene, delve = self.scene, self.delve
+        least = self.state.seat.side.dragon_at
+        awake = len(delve.lair) >= least
+        count = scene.say("lair", count=len(delve.lair), least=least)
+        yield tag("rect", class_="s rock", x=1, y=1, width=LAIR - 2, height=128, rx=10)
+        head = scene.sheet.use("dragon", 29, 29, 0.72)
+        parts = [
+            title(f"{count} {scene.say('awake' if awake else 'asleep')}"),
+            tag("rect", class_="card active" if awake else "hit", x=5, y=5, width=LAIR - 10, height=48, rx=7),
+            head if awake else tag("g", head, class_="lost"),
+            write(f"{len(delve.lair)}/{least}", 80, 29, 20, "b m", 48),
+            write(scene.say("awake" if awake else "asleep"), 80, 45, 11, "b m" if awake else "m", 48),
+        ]
+        yield tag("g", *parts, id="dragon")
+        dice = [scene.die("dragon", 4.5 + i % 4 * 26, 56 + i // 4 * 26, 25, die) for i, die in enumerate(delve.lair)]
+        empty = [
+            tag("rect", class_="refused", x=6 + i % 4 * 26, y=57.5 + i // 4 * 26, width=22, height=22, rx=5)
+            for i in range(len(delve.lair), least)
+        ]
+        yield tag("g", title(count), *dice, *empty, id="lair")
+        said = scene.say("slain", level=delve.dragon_at) if delve.dragon_at else scene.say("lair-name")
+        yield write(said, LAIR / 2, 121, 10.5, "m", LAIR - 12)
+
+    # -- the party -------------------------------------------------------------------------------------------------
+
+    def party(self) -> None:
+        """Active dice by what they show, temporary companions, the graveyard, and dice out of this delve."""
+        scene, delve = self.scene, self.delve
+        dice = sorted(delve.party, key=lambda die: (FACES.index(delve.party[die]), die))
+        temps = sorted(delve.temps, key=lambda temp: (temp != "hero", temp))
+        each = len(dice) + len(temps)
+        step = 49 if each <= 7 else 43
+        size = DIE if each <= 7 else 42
+        row = 7 if each <= 7 else 8
+        shown = [scene.die(delve.party[die], 5 + i * step, 5, size, die) for i, die in enumerate(dice)]
+        friends = []
+        for i, temp in enumerate(temps, len(dice)):
+            x, y = 5 + i % row * step, 5 + i // row * 46
+            identity = "temp-hero" if temp == "hero" else temp
+            friends.append(scene.companion(delve.temps[temp], x, y, size, identity))
+        rows = 1 if each <= row else 2
+        deep = 46 * rows + 8
+        faces = [delve.party[die] for die in dice]
+        said = scene.counted({face: faces.count(face) for face in dict.fromkeys(faces)}) or scene.say("no-party")
+        parts = [
+            tag("rect", class_="card", x=1, y=0.5, width=SIDE_BY_SIDE - 2, height=deep + 30, rx=8),
+            tag("g", title(said), tag("rect", class_="hit", x=2, y=2, width=348, height=deep - 2), *shown, id="party"),
+            *friends,
+        ]
+        if not each:
+            parts.append(write(scene.say("no-party"), SIDE_BY_SIDE / 2, 33, 13, "dim m", 330))
+        parts += self.aside(deep + 3)
+        self.lay(joined(*parts), deep + 34)
+
+    def aside(self, y: float) -> Iterator[Markup]:
+        """The graveyard, what is out of this delve, and where a Scroll is used."""
+        scene, delve = self.scene, self.delve
+        count = len(delve.graveyard)
+        said = scene.say("graveyard", count=count)
+        x = 52.0
+        blanks = [scene.blank(x + i * 17, y + 4, 15, die, said, "die lost") for i, die in enumerate(delve.graveyard)]
+        yield tag(
+            "g",
+            title(said),
+            scene.sheet.use("tomb", 18, y + 11, 0.36),
+            write(str(count), 39, y + 17, 16, "b m"),
+            *blanks,
+            id="graveyard",
+        )
+        x += max(count * 17, 0) + 8
+        if delve.removed:
+            out = scene.say("removed", count=len(delve.removed))
+            shown = [scene.blank(x + i * 17, y + 4, 15, die, out, "refused") for i, die in enumerate(delve.removed)]
+            yield tag("g", title(out), *shown, id="removed")
+            x += len(delve.removed) * 17 + 4
+            yield write(out, x, y + 16, 10, "dim", 80)
+        elif not count:
+            yield write(said, x - 8, y + 16, 11, "dim", 110)
+        scrolls = [o for offers in scene.legal.values() for o in offers if isinstance(o.action, UseScroll)]
+        if scrolls:
+            label = scene.say("button.scrolls")
+            yield tag(
+                "g",
+                title(label),
+                tag("rect", class_="button", x=232, y=y - 1, width=114, height=25, rx=8),
+                scene.sheet.use("scroll", 247, y + 11, 0.3),
+                write(label, 301, y + 16, 12, "label b m", 82),
+                id="scrolls",
+            )
+
+    # -- treasures -------------------------------------------------------------------------------------------------
+
+    def treasures(self) -> None:
+        """The tokens in hand, each kind with its number."""
+        scene, hand = self.scene, in_order(self.state.seat.treasures)
+        total, left = sum(hand.values()), sum(self.state.supply.values())
+        said = scene.say("treasures", count=total)
+        parts = [
+            write(said, 6, 13, 11.5, "b", 200),
+            tag("g", title(scene.say("treasure-supply", left=left)), write(
+                scene.say("treasure-supply", left=left), 346, 13, 10.5, "dim e", 140), id="treasure-supply"),
+        ]  # fmt: skip
+        inside = [title(scene.counted(hand) or said)]
+        for i, (token, count) in enumerate(hand.items()):
+            inside.append(self.treasure(token, count, 4 + i % 5 * SLOT, 18 + i // 5 * 44))
+        rows = -(-len(hand) // 5)
+        if not hand:
+            inside.append(tag("rect", class_="hit", x=2, y=0, width=348, height=16))
+        self.lay(joined(*parts, tag("g", *inside, id="treasures")), 20 + 44 * rows)
+
+    def treasure(self, token: str, count: int, x: float, y: float) -> Markup:
+        """A kind of token: drawing, number, name in short."""
+        scene = self.scene
+        return tag(
+            "g",
+            title(f"{scene.term(token)} ×{count}"),
+            tag("rect", class_="slot held", x=0, y=0, width=SLOT - 3, height=41, rx=6),
+            scene.symbol(token, 19, 15, 0.42),
+            write(f"×{count}", 49, 20, 14, "b m label" if count > 1 else "m label", 28),
+            write(scene.say(f"short.{token}"), (SLOT - 3) / 2, 37.5, 10.5, "m label", SLOT - 8),
+            id=f"treasure-{token}",
+            transform=place(x, y),
+        )
+
+    # -- before a delve --------------------------------------------------------------------------------------------
+
+    def choice(self) -> None:
+        """The heroes that nobody has, to choose from."""
+        scene = self.scene
+        names = heroes_left(self.state)
+        parts = []
+        for i, name in enumerate(names):
+            hero = HEROES[name]
+            sort = "novice" if hero.master else "legend"
+            parts.append(
+                tag(
+                    "g",
+                    title(f"{scene.term(name)}. {scene.specialty(hero.novice)} {self.about_ultimate(hero.novice)}"),
+                    tag("rect", class_="card", x=0, y=0, width=114, height=44, rx=7),
+                    scene.crest(name, sort, 22, 22, 0.52),
+                    *name_of(scene.term(name), 43, 66),
+                    id=f"hero-{name}",
+                    transform=place(2 + i % 3 * 117, 2 + i // 3 * 48),
+                )
+            )
+        self.lay(joined(*parts), 4 + 48 * -(-len(names) // 3))
+
+    def about_ultimate(self, side: Side) -> str:
+        """A hero's ultimate by name and in words."""
+        return f"{self.scene.term(side.ultimate.name)}: {self.scene.ultimate(side)}"
+
+    def before(self) -> None:
+        """Between two delves: the door."""
+        scene = self.scene
+        number = self.state.seat.delves + (0 if self.state.phase == "discarding" else 1)
+        sort = standing(self.state.seat)
+        name = scene.hero(self.state.seat)
+        parts = [
+            tag("rect", class_="s rock", x=1, y=1, width=SIDE_BY_SIDE - 2, height=112, rx=10),
+            scene.sheet.use("door", 60, 57, 1.3),
+            scene.crest(self.state.seat.hero, sort, 150, 40, 0.9),
+            write(name, 190, 34, 17, "b", 150),
+            self.delves(190, 52, number),
+        ]
+        lines = folded(self.scene.last_delve(), 11, SIDE_BY_SIDE - 130)[:3]
+        parts += [write(line, 118, 86 + i * 14, 11, "label", SIDE_BY_SIDE - 124) for i, line in enumerate(lines)]
+        self.lay(joined(*parts), 118)
+
+
+def spot(index: int) -> tuple[float, float]:
+    """Where a die of the level lies: five in a row."""
+    return 5 + index % 5 * STEP, 6 + index // 5 * 48
+
+
+def name_of(name: str, x: float, room: float) -> Iterable[Markup]:
+    """A name on one line or two."""
+    lines = folded(name, 12.5 * 1.08, room)
+    start = 27 if len(lines) == 1 else 20
+    return [write(line, x, start + i * 14, 12.5, "b", room) for i, line in enumerate(lines[:3])]

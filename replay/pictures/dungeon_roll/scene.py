@@ -1,0 +1,267 @@
+"""What every part of the picture of Dungeon Roll draws from: the state, its words, dice, tokens and crests."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from engine.dungeon_roll.components import DUNGEON_FACES, PARTY_FACES, TREASURES
+from engine.dungeon_roll.happenings import DelveEnded
+from engine.dungeon_roll.heroes import HEROES, Side
+from engine.dungeon_roll.state import Seat, State
+from engine.dungeon_roll.turns import score
+from engine.protocol import Happening, Legal, Rules
+from replay.pictures.dungeon_roll.powers import of_specialty, of_ultimate
+from replay.pictures.shared import Sheet, place, tag, title, write
+from replay.telling import Verbatim
+from replay.words import Context, words
+
+GAME: Final = "dungeon-roll"
+DRAWN: Final = {
+    "skeleton": "skull",
+    "chest": "closed-chest",
+    "vorpal-sword": "sword",
+    "scepter-of-power": "scepter",
+    "thieves-tools": "lockpicks",
+    "ring-of-invisibility": "ring",
+    "dragon-scales": "scales",
+    "dragon-bait": "bait",
+    "town-portal": "portal",
+}
+"""The drawings of faces and tokens that are not called what they show."""
+EMBLEMS: Final = {
+    "spellsword": "sword",
+    "mercenary": "coin",
+    "occultist": "skull",
+    "knight": "fighter",
+    "crusader": "cleric",
+    "minstrel": "lute",
+    "enchantress": "heart",
+    "half-goblin": "goblin",
+    "cassandra": "paw",
+    "marpesia": "bow",
+    "toulak": "bull",
+    "amar-suen": "champion",
+    "tristan": "swords",
+    "loeg-yllavyre": "dragon",
+    "alexandra": "book",
+    "szopin": "axe",
+    "viking": "horned-helmet",
+    "alchemist": "potion",
+    "scout": "eye",
+    "sorceress": "flame",
+    "archaeologist": "vase",
+    "leprechaun": "clover",
+    "dwarf": "hammer",
+    "tracker": "boot",
+    "guild-leader": "key",
+    "time-traveler": "hourglass",
+}
+SHIELDS: Final = {
+    "novice": ("steel", "M-27-29H27V5C27 20 13 28 0 33C-13 28-27 20-27 5Z"),
+    "master": ("gold", "M-30-24C-18-24-8-28 0-33C8-28 18-24 30-24C31-4 26 20 0 33C-26 20-31-4-30-24Z"),
+    "legend": ("pale", "M0-33L29-17V17L0 33L-29 17V-17Z"),
+}
+"""A crest by the side that is up: colour and outline."""
+FACES: Final = (*PARTY_FACES, *DUNGEON_FACES)
+
+
+class Scene:
+    """A position to be drawn, with the drawings its picture takes along."""
+
+    def __init__(self, rules: Rules[Any], state: State, language: str, happened: Sequence[Happening]) -> None:
+        self.rules, self.state, self.happened = rules, state, happened
+        self.sheet = Sheet()
+        self.words = words(language)
+        self.context = Context(rules, state)
+        self.legal: dict[str, list[Legal]] = {}
+        """What the active seat may do, by target."""
+        if self.playing:
+            for legal in rules.legal(state, state.active):
+                self.legal.setdefault(legal.target, []).append(legal)
+        outcome = rules.outcome(state)
+        self.winners = outcome.winners if outcome else []
+        self.rank = str(outcome.facts.get("rank", "")) if outcome else ""
+
+    @property
+    def playing(self) -> bool:
+        return bool(self.state.active) and not self.state.ending
+
+    @property
+    def delving(self) -> bool:
+        """Is a delve under way, so that there are dice on the table?"""
+        return self.state.delve.level > 0 or self.state.phase == "forming"
+
+    # -- words -----------------------------------------------------------------------------------------------------
+
+    def say(self, message: str, **facts: Any) -> str:
+        """A message of the pictures' own catalogue."""
+        return self.words.text(f"pictures.{GAME}.{message}", facts, self.context)
+
+    def term(self, name: str) -> str:
+        """A term as it stands at the start of a line."""
+        term = self.words.term(name, GAME)
+        return term.text[:1].upper() + term.text[1:] if term else name
+
+    def hero(self, seat: Seat) -> str:
+        """The name of the side that is up."""
+        return self.term(seat.side.name) if seat.hero else self.say("no-hero")
+
+    def counted(self, things: dict[str, int]) -> str:
+        """How many of which faces or tokens."""
+        parts = (("token" if name in TREASURES and name != "scroll" else "face", name) for name in things)
+        said = [self.words.text(f"{GAME}.part.{sort}.{name}", {"count": things[name]}) for sort, name in parts]
+        return self.words.together(said)
+
+    def about(self, number: int) -> str:
+        """All that is public about a seat, in one sentence."""
+        seat = self.state.seats[number - 1]
+        said = self.say(
+            "about", seat=number, hero=Verbatim(self.hero(seat)),
+            side=Verbatim(self.say(f"side.{standing(seat)}")), xp=seat.xp,
+            delves=seat.delves, tokens=sum(seat.treasures.values()), score=score(seat),
+        )  # fmt: skip
+        if seat.treasures:
+            said += self.say("carries", things=Verbatim(self.counted(in_order(seat.treasures))))
+        return said + (self.say("left-game") if seat.withdrawn else "") + self.say("stop")
+
+    def pending(self) -> str:
+        """What the game waits for, in one sentence."""
+        state = self.state
+        phase: str = state.phase
+        if phase == "forming":
+            phase = f"forming.{state.seat.side.forming}"
+        elif phase == "monster" and not state.delve.dice:
+            phase = "waiting"
+        hero = self.hero(state.seat) if state.seat.hero else self.words.seat(state.active, self.context)
+        return self.say(
+            f"phase.{phase}",
+            hero=Verbatim(hero),
+            level=state.delve.level,
+            count=state.discards,
+            delve=state.seat.delves + 1,
+        )
+
+    def headline(self) -> str:
+        """The position in one line."""
+        if not self.state.active:
+            return self.words.raw("pictures.opening")
+        if self.state.ending:
+            return " · ".join(self.ended())
+        return self.pending()
+
+    def ended(self) -> tuple[str, str]:
+        """How the game ended, and who won: alone, with which rank."""
+        ending = self.words.ending(self.state.ending, self.context)
+        if self.rank:
+            rank = Verbatim(self.term(f"rank-{self.rank}"))
+            return ending, self.say("rank", rank=rank, score=score(self.state.seats[0]))
+        names = [self.hero(self.state.seats[seat - 1]) for seat in self.winners]
+        return ending, self.say("winners", winners=Verbatim(self.words.together(names)), count=len(names))
+
+    def last_delve(self) -> str:
+        """How the delve that has just ended came to its end, where it has."""
+        ended = [happening for happening in self.happened if isinstance(happening, DelveEnded)]
+        return self.words.happening(ended[-1], self.context) if ended else ""
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def symbol(self, name: str, x: float = 0, y: float = 0, scale: float = 1.0) -> Markup:
+        """The drawing of a face or token."""
+        return self.sheet.use(DRAWN.get(name, name), x, y, scale)
+
+    def die(self, face: str, x: float, y: float, size: float, identity: str, said: str = "") -> Markup:
+        """A die that shows a face, its upper left corner at x,y: white of the party, black of the dungeon."""
+        return tag(
+            "g",
+            title(said or self.term(face)),
+            tag("use", href=self.face(face), transform=place(0, 0, size / 44)),
+            id=identity,
+            transform=place(x + size / 2, y + size / 2),
+        )
+
+    def face(self, face: str) -> str:
+        """The reference to a die with a face, 44 wide around 0,0: a drawing and a letter."""
+        black = face in DUNGEON_FACES
+        letter = self.say(f"letter.{face}")
+        width = 11 if len(letter) == 1 else 18
+        return self.sheet.define(
+            f"face-{face}",
+            tag(
+                "g",
+                tag("rect", class_="night" if black else "die", x=-21, y=-21, width=42, height=42, rx=8),
+                self.symbol(face, -1.5, -2.5, 0.62 if face == "skeleton" else 0.54),
+                tag("rect", class_="bone" if black else "i", x=20 - width, y=6, width=width, height=14, rx=4),
+                write(letter, 20 - width / 2, 17, 11.5, f"b m {'label' if black else 'white'}", width),
+                id=f"face-{face}",
+            ),
+        )
+
+    def companion(self, face: str, x: float, y: float, size: float, identity: str) -> Markup:
+        """A temporary companion: round, so that nobody takes it for a die."""
+        label = tag("circle", class_="s pale", r=20, stroke_dasharray="6 4")
+        letter = self.say(f"letter.{face}")
+        return tag(
+            "g",
+            title(self.say("temporary", face=face)),
+            tag(
+                "g",
+                label,
+                self.symbol(face, 0, -3, 0.46),
+                tag("rect", class_="i", x=-9, y=8, width=18, height=14, rx=7),
+                write(letter, 0, 18.5, 11, "b m white", 15),
+                transform=place(0, 0, size / 44),
+            ),
+            id=identity,
+            transform=place(x + size / 2, y + size / 2),
+        )
+
+    def blank(self, x: float, y: float, size: float, identity: str, said: str, class_: str = "die") -> Markup:
+        """A small die that lies aside."""
+        return tag(
+            "g",
+            title(said),
+            tag("rect", class_=class_, x=-size / 2, y=-size / 2, width=size, height=size, rx=size / 5),
+            id=identity,
+            transform=place(x + size / 2, y + size / 2),
+        )
+
+    def crest(self, hero: str, sort: str, x: float, y: float, scale: float) -> Markup:
+        """A hero's emblem on a shield whose outline is that of the side which is up."""
+        class_, outline = SHIELDS[sort]
+        return tag(
+            "g",
+            tag("path", class_=f"s {class_}", d=outline),
+            self.sheet.use(EMBLEMS[hero], 0, -1, 0.68),
+            transform=place(x, y, scale),
+        )
+
+    # -- powers ----------------------------------------------------------------------------------------------------
+
+    def specialty(self, side: Side) -> str:
+        """What the hero's specialty is."""
+        return " ".join(self.clauses(of_specialty(side)))
+
+    def ultimate(self, side: Side) -> str:
+        """What the hero's ultimate does."""
+        return " ".join(self.clauses(of_ultimate(side.ultimate)))
+
+    def clauses(self, said: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[str]:
+        """Messages with their facts as sentences; after a price and its colon the sentence goes on."""
+        paid = False
+        for message, facts in said:
+            clause = self.say(f"power.{message}", **facts)
+            yield clause[:1].lower() + clause[1:] if paid else clause
+            paid = message.startswith("pay.")
+
+
+def standing(seat: Seat) -> str:
+    """Which side of the card is up."""
+    if not seat.hero or HEROES[seat.hero].master:
+        return "master" if seat.master else "novice"
+    return "legend"
+
+
+def in_order(treasures: dict[str, int]) -> dict[str, int]:
+    """Tokens in the order of the box."""
+    return {token: treasures[token] for token in TREASURES if token in treasures}
