@@ -43,7 +43,7 @@ CHECK_OF: Final[dict[str, str]] = {
     "format": "V2", "chain": "V3", "key": "V7", "signature": "V8", "order": "V9", "dice": "V9", "seed": "V10",
     "setup": "V12", "legality": "V12", "draws": "V12", "fingerprint": "V12",
 }  # fmt: skip
-"""Which check a finding of the fold fails. (What a join signs proves possession of its key: V7.)"""
+"""Which check a finding of the fold fails."""
 RECEIPTS_SUFFIX: Final = "/receipts"
 FOUND_LIMIT: Final = 1000
 """Most findings that are kept of one sort."""
@@ -277,8 +277,11 @@ class Auditor:
     def _report(self, finding: Finding) -> None:
         check = CHECK_OF[finding.check]
         event = self._events[self._place - 1]
-        if check == "V8" and event is not None and event.kind == "join":
+        kind = None if event is None else event.kind
+        if finding.check == "signature" and kind == "join":  # it proves possession of the key
             check = "V7"
+        elif finding.check == "order" and (kind == "close" or "V12" in self._found):  # only the rules can say
+            check = "V12"
         self._count[check] += 1
         found = self._found.setdefault(check, [])
         if len(found) < FOUND_LIMIT:
@@ -519,13 +522,13 @@ class Auditor:
         """(place, join, size of the checkpoint that was seen, if one was) of the seats that sign."""
         for n, event in self._kind("join"):
             if event.body.get("custody") == "self":
-                cp = _checkpoint(event)
+                cp = seen_checkpoint(event)
                 yield n, event, None if cp is None else cp[0]
 
     def _checkpoints_seen(self) -> Iterator[tuple[int, int, bytes]]:
         """(place, size, root) of each checkpoint that a seat signed."""
         for n, event in enumerate(self._events, 1):
-            if event is not None and event.kind in ("join", "signoff") and (cp := _checkpoint(event)) is not None:
+            if event is not None and event.kind in ("join", "signoff") and (cp := seen_checkpoint(event)) is not None:
                 yield n, *cp
 
     # -- V7, V8: keys and signatures -----------------------------------------------------------------------------------
@@ -846,7 +849,7 @@ def _past(statement: Statement, entry: Closed) -> bool:
     return statement.seq > entry.version or (statement.seq == entry.version and statement.hash != entry.head)
 
 
-def _checkpoint(event: Event) -> Seen | None:
+def seen_checkpoint(event: Event) -> Seen | None:
     """The checkpoint of the log that a seat had seen when it signed this."""
     signed = event.body.get("a")
     try:

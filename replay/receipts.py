@@ -18,6 +18,16 @@ NOTE_LIMIT: Final = 65_536
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,18}")
 
 
+def receipt_text(origin: str, game_id: bytes, seq: int, event_hash: bytes) -> str:
+    """The text of a receipt: event ``seq`` is in the record under this hash."""
+    return "\n".join([RECEIPT, origin, game_id.hex(), str(seq), _base64(event_hash), ""])
+
+
+def refusal_text(origin: str, game_id: bytes, request: bytes, seq: int, head: bytes, code: str) -> str:
+    """The text of a refusal: a request with this SHA-256 was refused as ``code`` when the game stood at ``seq``."""
+    return "\n".join([REFUSAL, origin, game_id.hex(), _base64(request), str(seq), _base64(head), code, ""])
+
+
 class Statement(msgspec.Struct, frozen=True):
     """A verified receipt or refusal: at ``seq`` the game's head was ``hash``.
 
@@ -53,6 +63,10 @@ class Statement(msgspec.Struct, frozen=True):
         return f"the receipt for event {self.seq}" if self.code is None else f"the refusal ({self.code}) at {self.seq}"
 
 
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
 def _game(text: str) -> bytes:
     if not re.fullmatch("[0-9a-f]{32}", text):
         raise BadNote("the game's id is not 32 hex digits")
@@ -70,6 +84,6 @@ def _hash(text: str) -> bytes:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadNote("a hash is not base64") from error
-    if len(data) != 32 or base64.b64encode(data).decode() != text:
+    if len(data) != 32 or _base64(data) != text:
         raise BadNote("a hash is not 32 bytes in canonical base64")
     return data
