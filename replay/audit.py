@@ -280,8 +280,8 @@ class Auditor:
         kind = None if event is None else event.kind
         if finding.check == "signature" and kind == "join":  # it proves possession of the key
             check = "V7"
-        elif finding.check == "order" and (kind == "close" or "V12" in self._found):  # only the rules can say
-            check = "V12"
+        elif finding.check == "order" and (kind == "close" or (self._trust.rules and "V12" in self._found)):
+            check = "V12"  # only the rules can say
         self._count[check] += 1
         found = self._found.setdefault(check, [])
         if len(found) < FOUND_LIMIT:
