@@ -85,6 +85,14 @@ def consistency(old: int, new: int, nodes: Nodes) -> list[bytes]:
     return ([] if whole else [_range(low, high, nodes)]) + path[::-1]
 
 
+def complete(hashes: bytes) -> bytes:
+    """The hash of a complete subtree from those of its parts in order, a power of two of them, one after another."""
+    parts = [hashes[start : start + HASH_LENGTH] for start in range(0, len(hashes), HASH_LENGTH)]
+    while len(parts) > 1:
+        parts = [node_hash(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
 def _split(size: int) -> int:
     """The largest power of two below ``size`` (at least 2)."""
     return 1 << (size - 1).bit_length() - 1

@@ -140,10 +140,7 @@ class Tree:
         end = (at + (1 << inner)) * HASH_LENGTH
         if end > len(hashes):
             raise IndexError(f"node ({level}, {index}) is not complete in a tree of {self.size}")
-        parts = [hashes[start : start + HASH_LENGTH] for start in range(at * HASH_LENGTH, end, HASH_LENGTH)]
-        while len(parts) > 1:
-            parts = [merkle.node_hash(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
-        return parts[0]
+        return merkle.complete(hashes[at * HASH_LENGTH : end])
 
     def tile(self, level: int, index: int) -> bytes:
         """The hashes of a tile, as many as the tree has.
