@@ -57,6 +57,9 @@ class Config:
         repr=False,
         metadata=_of("ANNALS_LOG_KEY", "the key that signs the log of games; empty: `log.key` beside the keyring"),
     )
+    log_dir: str = field(
+        default="", metadata=_of("ANNALS_LOG_DIR", "folder of the log of games; empty: `log` in ANNALS_DATA")
+    )
     receipts_key: str = field(
         default="",
         repr=False,
@@ -115,6 +118,11 @@ class Config:
     def key_folder(self) -> Path:
         """Where the files of the signing keys are: beside the keyring, apart from the log where that is."""
         return self.keyring_path.parent
+
+    @property
+    def log_path(self) -> Path:
+        """Where the log of games is."""
+        return Path(self.log_dir) if self.log_dir else self.data / "log"
 
 
 _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
