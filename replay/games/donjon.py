@@ -10,7 +10,7 @@ from engine.donjon.grid import coordinates, named, neighbours
 from engine.donjon.movement import sort_of_step, ways_to_place
 from engine.donjon.state import State
 from engine.protocol import Action, Happening, Illegal
-from replay.telling import Part, Telling
+from replay.telling import Part, Telling, Verbatim
 
 DIRECTIONS: Final = {"n": "north", "e": "east", "s": "south", "w": "west"}
 NOUNS: Final = (
@@ -182,10 +182,10 @@ def _moved(happening: told.HeroMoved, state: Any) -> dict[str, Any]:
 def _dice(happening: told.DiceRolled, state: Any) -> dict[str, Any]:
     added = [n for n in (happening.weapons, happening.scrolls, happening.first_step) if n]
     if len(happening.pairs) > 1:
-        rolls = [" + ".join(str(die[-1]) for die in pair) for pair in happening.pairs]
+        rolls = [Verbatim(" + ".join(str(die[-1]) for die in pair)) for pair in happening.pairs]
     else:
-        rolls = [" → ".join(map(str, die)) for die in happening.pairs[0]]
-    return {"sum": " + ".join(map(str, (*happening.kept, *added))), "rolls": rolls}
+        rolls = [Verbatim(" → ".join(map(str, die))) for die in happening.pairs[0]]
+    return {"sum": Verbatim(" + ".join(map(str, (*happening.kept, *added)))), "rolls": rolls}
 
 
 def _ended(happening: told.GameOver, state: Any) -> dict[str, Any]:

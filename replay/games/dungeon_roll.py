@@ -57,8 +57,9 @@ def rank(name: str) -> str:
 
 USER: Final = ("", "token", "hero")
 """Who is used: a die or a temporary companion, a token, the hero in person."""
-USES: Final = ("", "named", "dice", "faces", "dice-faces", "pay", "dice-pay", "faces-pay")
-"""What the label of a power says besides its name."""
+SPECIALTY: Final = ("", "dice", "pay", "dice-pay")
+ULTIMATE: Final = ("", "named", "dice", "faces", "dice-faces", "pay", "faces-pay")
+"""What the label of a power says of its use."""
 
 
 class DungeonRollTelling(Telling):
@@ -95,8 +96,8 @@ class DungeonRollTelling(Telling):
         "action.quaff-potions": ("", "face", "token", "hero"),
         "action.fight-dragon": ("", "party"),
         "action.use-portal": ("", "level"),
-        "action.use-specialty": USES,
-        "action.use-ultimate": USES,
+        "action.use-specialty": SPECIALTY,
+        "action.use-ultimate": ULTIMATE,
         "action.proceed": ("", "loot"),
         "action.retire": ("", "level"),
         "action.seek-glory": ("", "level"),
@@ -501,7 +502,7 @@ def _power(action: act.UseSpecialty | act.UseUltimate, state: State | None, powe
         says.append("pay")
         facts["pay"] = price
     variant = "-".join(says) or "named"
-    return Label(variant if variant in USES else "named", facts)
+    return Label(variant if variant in (SPECIALTY if power is state.seat.side.specialty else ULTIMATE) else "", facts)
 
 
 def _proceed(action: act.Proceed, state: State | None) -> Label:
