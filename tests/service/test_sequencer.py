@@ -31,7 +31,7 @@ KEY = Signer.of("play.example/gamelog", b"\x01" * 32)
 
 
 def event(game: int, seq: int, kind: str) -> Event:
-    game_id = game.to_bytes(16, "big")[::-1]
+    game_id = bytes((game % 3,)) + game.to_bytes(15, "big")
     return Event.write(game_id, seq, genesis(game_id), 1_800_000_000_000 + game, kind, None, {"status": "finished"})
 
 
@@ -125,7 +125,7 @@ class Works:
 
     def logged(self) -> list[tuple[str, int]]:
         return [
-            ("open" if isinstance(entry, Opened) else "close", int.from_bytes(entry.game_id[::-1], "big"))
+            ("open" if isinstance(entry, Opened) else "close", int.from_bytes(entry.game_id[1:], "big"))
             for entry in self.entries()
         ]
 
