@@ -39,8 +39,8 @@ PHASES: Final = (
 )  # fmt: skip
 NOUNS: Final = (
     "game", "hero", "specialty", "ultimate", "exhausted", "novice-side", "master-side", "party", "companion",
-    "party-die", "dungeon-die", "monster", "loot", "lair", "graveyard", "supply", "reserve", "level", "delve", "tavern",
-    "glory", "experience", "treasure", "treasure-token", "score", "rank", "shared-victory",
+    "party-die", "dungeon-die", "monster", "loot", "dungeon", "lair", "graveyard", "supply", "reserve", "level",
+    "delve", "tavern", "glory", "experience", "treasure", "treasure-token", "score", "rank", "shared-victory",
 )  # fmt: skip
 """What pages, pictures and the text board name besides the ids of the game's own material."""
 
@@ -542,9 +542,9 @@ LABELS: Final[dict[type[Action], Callable[[Any, State | None], Label]]] = {
 def board(view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str]:
     """The delve, a zone on each line, dice with their numbers; then one line a seat.
 
-    ``[3 goblin]`` is ``dungeon-3`` on the line of the level, ``party-3`` on that of the party; ``[* mage]`` a temporary
-    companion; ``1/3`` dice in the lair of those that bring the Dragon; a hero with ``+`` on the Master side, with ``!``
-    where the ultimate is used up.
+    ``[3 goblin]`` is ``dungeon-3`` on the line of the dungeon, ``[3 mage]`` is ``party-3`` on that of the party,
+    ``[* mage]`` a temporary companion; ``1/3`` dice in the lair of those that bring the Dragon; a hero with ``+`` on
+    the Master side, with ``!`` where the ultimate is used up.
     """
 
     def line(zone: str, *parts: str) -> str:
@@ -557,7 +557,7 @@ def board(view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str
         lair, companions = delve["lair"], sorted(delve["temps"].items())
         awake = side_of(seats[active - 1]).dragon_at
         lines = [
-            line("level", *_dice(delve["dice"], name)),
+            line("dungeon", *_dice(delve["dice"], name)),
             line("lair", f"{len(lair)}/{awake}", *_dice(dict.fromkeys(lair, "dragon"), name)),
             line("party", *_dice(delve["party"], name), *(f"[* {name(face)}]" for _, face in companions)),
             line("graveyard", str(len(delve["graveyard"]))),

@@ -125,7 +125,7 @@ ALONE = told.GameOver("delves", (1,), (31,), (4,), "champion")
             ROLLED,
             "The Enchantress rolls the party dice: 2 thieves and 1 scroll.",
             "L'Enchanteresse lance les dés de groupe : 2 voleurs et 1 parchemin.",
-            "エンチャントレスがパーティのサイコロを振り、盗賊2人、巻物1本が出ました。",
+            "エンチャントレスがパーティのダイスを振り、盗賊2人、巻物1本が出ました。",
         ),
         (
             SCALES,
@@ -272,7 +272,7 @@ GOBLINS: Any = ("dungeon-1", "dungeon-3")
         (act.OpenChests("party-4", ("dungeon-4",)), "Open 1 chest with a thief", "Open 1 chest"),
         (
             act.QuaffPotions("party-2", ("champion", "mage", "mage")),
-            "Have a scroll quaff 3 potions: 2 mages and 1 champion",
+            "Quaff 3 potions with a scroll: 2 mages and 1 champion",
             "Quaff 3 potions: 2 mages and 1 champion",
         ),
         (
@@ -330,7 +330,7 @@ def test_the_board_shows_zones_with_the_numbers_of_the_dice_and_a_line_for_each_
     lines = TELLER.board(DUNGEON_ROLL_1.view(table, None), lambda term: (say.term(term, GAME) or Term("!")).text)
     assert lines == [
         "Level 3 · Monster phase",
-        "Level  [1 goblin] [3 goblin] [4 chest]",
+        "Dungeon  [1 goblin] [3 goblin] [4 chest]",
         "Lair  1/3 [2 dragon]",
         "Party  [1 fighter] [2 scroll] [4 thief] [* cleric]",
         "Graveyard  4",
@@ -367,7 +367,8 @@ OWNERS_WORDS = {
     "rank-seasoned-explorer": "ベテランエクスプローラー", "rank-champion": "チャンピオン",
     "rank-hero-of-ages": "時代の英雄", "hero": "英雄", "specialty": "特技", "ultimate": "究極の能力",
     "novice-side": "初心者側", "master-side": "マスター側", "party": "パーティ", "companion": "仲間",
-    "dungeon-die": "ダンジョンダイス", "monster": "モンスター", "loot": "戦利品", "lair": "ドラゴンの住処",
+    "dungeon-die": "ダンジョンダイス", "dungeon": "ダンジョン", "monster": "モンスター", "loot": "戦利品",
+    "lair": "ドラゴンの住処",
     "graveyard": "墓地", "level": "階層", "delve": "探索", "tavern": "酒場", "glory": "栄光", "experience": "経験値",
     "treasure": "宝物", "treasure-token": "トレジャートークン", "score": "得点", "rank": "達成ランク",
     "shared-victory": "共有勝利",
