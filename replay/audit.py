@@ -7,7 +7,7 @@ so what fails accuses nobody, unless it is the server's own signed statement.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -92,12 +92,16 @@ class Trust:
     never answered, by where it comes from; ``own``: the policy is the audited server's own; ``rules``: fold the rules?
     """
 
-    policy: str | None = None
+    policy: str | bytes | None = None
     receipts_key: str | None = None
     receipts: Mapping[str, bytes] = field(default_factory=dict)
     requests: Mapping[str, bytes] = field(default_factory=dict)
     own: bool = False
     rules: bool = True
+
+    def with_receipts(self, receipts: Mapping[str, bytes]) -> "Trust":
+        """The same with these receipts and refusals instead."""
+        return replace(self, receipts=receipts)
 
 
 @dataclass(slots=True)
@@ -827,12 +831,12 @@ def read_request(data: bytes) -> tuple[SignedAction, bytes]:
         sent = msgspec.json.decode(data, type=_Request)
     except msgspec.DecodeError as error:
         raise NotAnAction(f"not a request of a signed action: {error}") from error
-    return SignedAction.read(sent.a), sent.g
+    return SignedAction.read(sent.signed), sent.signature
 
 
 class _Request(msgspec.Struct, frozen=True):
-    a: bytes
-    g: bytes
+    signed: bytes
+    signature: bytes
 
 
 def final_state(position: Position) -> bytes:

@@ -15,6 +15,7 @@ _TAGS: Final = {
     "seats": "Sitting down, leaving, starting.",
     "play": "The state, what may be done, doing it.",
     "record": "What happened: events, positions, replay, audit.",
+    "log": "The log of games: that a game began and ended so, and was not changed since.",
     "pages": "For people: the lobby, tables, the replay room, audits, rules. Clients of this API like any other.",
     "service": "The service itself.",
 }
@@ -102,6 +103,9 @@ def _operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
             "required": not route.body_optional,
             "content": {JSON: {"schema": schema[route.body]}},
         }
+    if route.accepts:
+        content = {media: {"schema": form} for media, form in route.accepts.items()}
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 

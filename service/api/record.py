@@ -9,8 +9,6 @@ from msgspec import UNSET
 
 from engine.registry import game_name
 from events.event import Event
-from events.log import Damage, Head, whole
-from replay.audit import audit
 from replay.page import replay_page
 from replay.pictures import DRAWINGS, export, picture
 from replay.replay import Replay
@@ -235,33 +233,6 @@ def show_replay(call: Call, game_id: bytes) -> Response:
             names=names,
         )
     return reply(page, language=call.language)
-
-
-@api.route(
-    "GET",
-    "/v1/games/<id:game_id>/audit",
-    tag="record",
-    returns=shapes.VerdictOut,
-    problems=("game-not-found", "watching-forbidden"),
-)
-def show_audit(call: Call, game_id: bytes) -> Response:
-    """Does the record hold? Chain, order, legality, draws, fingerprints and dice, each checked anew from the events.
-
-    `verdict` is one of five phrases; `checks` says of each check whether it passed; `limits` what this cannot show.
-    """
-    view, log = seen(call, game_id).watched(), call.deps.log
-    head = log.head(game_id)
-    items: list[Event | Damage] = list(whole(log, game_id))
-    if view.version < view.game.version:
-        items = [item for item in items if _number(item) <= view.version]
-        if events := [item for item in items if isinstance(item, Event)]:
-            head = Head(events[-1].seq, events[-1].hash)
-    return reply(audit(game_id, items, head, call.language), language=call.language)
-
-
-def _number(item: Event | Damage) -> int:
-    """Of which event it is, or in the place of which."""
-    return item.seq if isinstance(item, Event) else int(item.place.partition("-")[0])
 
 
 def _people(replay: Replay) -> set[bytes]:

@@ -78,6 +78,8 @@ class Route:
     """Request headers that mean something here."""
     statuses: Mapping[int, tuple[str, Any]]
     """Further statuses of success: what they say, and the shape of their JSON or None."""
+    accepts: Mapping[str, Any]
+    """Bodies that are no JSON: JSON Schemas by media type. The handler reads them."""
 
     @property
     def name(self) -> str:
@@ -110,7 +112,9 @@ class Route:
         if self.auth in ("player", "recent player"):
             codes |= {"token-missing"}
         if self.body is not None:
-            codes |= {"malformed-json", "invalid-body", "unsupported-media-type", "body-too-large"}
+            codes |= {"malformed-json"}
+        if self.body is not None or self.accepts:
+            codes |= {"invalid-body", "unsupported-media-type", "body-too-large"}
         if self.parameters:
             codes |= {"not-found"}
         return sorted(codes | {"bad-query"})
@@ -139,6 +143,7 @@ class Api:
         media: Mapping[str, Any] = {},  # never changed
         takes: tuple[str, ...] = (),
         statuses: Mapping[int, tuple[str, Any]] = {},
+        accepts: Mapping[str, Any] = {},
     ) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
         """Declare the decorated function as the handler of a route."""
 
@@ -160,6 +165,7 @@ class Api:
                     media=media,
                     takes=takes,
                     statuses=statuses,
+                    accepts=accepts,
                 )
             )
             return handler
@@ -201,12 +207,20 @@ class _Slug(BaseConverter):
     regex = "[a-z][a-z0-9-]*"
 
 
+class _Tile(BaseConverter):
+    """The path of a tile, behind ``tile/`` (C2SP tlog-tiles)."""
+
+    regex = r"(?:entries|[0-9]|[1-5][0-9]|6[0-3])/(?:x[0-9]{3}/)*[0-9]{3}(?:\.p/[1-9][0-9]{0,2})?"
+    part_isolating = False
+
+
 _CONVERTERS: Final[dict[str, type[BaseConverter]]] = {
     "id": _Id,
     "ruleset": _Ruleset,
     "version": _Version,
     "token": _TokenId,
     "slug": _Slug,
+    "tile": _Tile,
 }
 PATTERNS: Final = {
     "id": {"type": "string", "pattern": f"^{_Id.regex}$"},
@@ -214,6 +228,7 @@ PATTERNS: Final = {
     "version": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
     "token": {"type": "string", "pattern": f"^{_TokenId.regex}$"},
     "slug": {"type": "string", "pattern": f"^{_Slug.regex}$"},
+    "tile": {"type": "string", "pattern": f"^{_Tile.regex}$"},
     "string": {"type": "string"},
 }
 
@@ -302,8 +317,8 @@ def _query(form: type[msgspec.Struct], unasked: Any) -> Any:
     if not request.query_string:
         return unasked
     values = request.args.to_dict()
-    if unknown := sorted(values.keys() - set(form.__struct_fields__)):
-        detail = f"unknown here; known are {', '.join(form.__struct_fields__)}"
+    if unknown := sorted(values.keys() - set(form.__struct_encode_fields__)):
+        detail = f"unknown here; known are {', '.join(form.__struct_encode_fields__)}"
         raise Problem("bad-query", {}, {"errors": [{"parameter": name, "detail": detail} for name in unknown]})
     try:
         return msgspec.convert(values, form, strict=False)

@@ -451,7 +451,7 @@ def abandoned_with_a_signed_request() -> Case:
             break
         game.wander(len(game.events) + 1)
     sealed = game.sealed(seat, "act", rolls[0])
-    request = msgspec.json.encode({"a": sealed.action.data, "g": sealed.signature})
+    request = msgspec.json.encode({"signed": sealed.action.data, "signature": sealed.signature})
     refusal = game.house.refusal(game.events[-1], request, "unavailable")
     game.close("abandoned", 604_800, "idle")
     return Case(

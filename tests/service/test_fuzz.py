@@ -27,6 +27,8 @@ CHECKS = [
     negative_data_rejection,
 ]
 ENDLESS = ("stream_me",)
+ANY_BYTES = ("judge_bundle",)
+"""Whatever a part of the form holds is judged."""
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,7 @@ def test_whatever_is_sent_the_answer_is_one_that_is_promised(
         game_id = str((case.path_parameters or {}).get("game_id", ""))
         if re.fullmatch("[0-9a-f]{32}", game_id):  # one that is there
             case.path_parameters["game_id"] = games[int(game_id[0], 16) % len(games)]
-        case.call_and_validate(headers=headers, checks=CHECKS)
+        checks = [check for check in CHECKS if check is not negative_data_rejection or operation not in ANY_BYTES]
+        case.call_and_validate(headers=headers, checks=checks)
 
     send()

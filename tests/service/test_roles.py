@@ -21,6 +21,7 @@ def tables() -> Iterator[tuple[str, str, list[int]]]:
 
 
 ROWS = list(tables())
+_HIDDEN = ("state", "state?seat=1", "actions", "events", "positions/0", "replay", "audit", "bundle")
 
 
 def test_the_tables_have_a_column_for_each_role() -> None:
@@ -99,6 +100,7 @@ CALLS: dict[str, Do] = {
     "`GET /v1/games/{id}/positions/{n}.png`": lambda s, who: who.get(f"{s.table.path}/positions/2.png"),
     "`GET /v1/games/{id}/replay`": lambda s, who: who.get(f"{s.table.path}/replay"),
     "`GET /v1/games/{id}/audit`": lambda s, who: who.get(f"{s.table.path}/audit"),
+    "`GET /v1/games/{id}/bundle`": lambda s, who: who.get(f"{s.table.path}/bundle"),
     "`POST /v1/games/{id}/seats`": lambda s, who: s.table.seat(who),
     "`POST /v1/games/{id}/seats` a bot": lambda s, who: s.table.seat(who, bot="wanderer"),
     "`POST /v1/games/{id}/seats` another player": lambda s, who: s.table.seat(who, player=s.house.player("Guest").id),
@@ -227,7 +229,7 @@ def test_a_private_table_looks_exactly_like_one_that_is_not_there(house: Any) ->
     absent = "f" * 32
     body = {"action": {"type": "end-turn"}, "expected_version": 1}
     for caller in (house.nobody, eve):
-        for path in ("", "/state", "/state?seat=1", "/actions", "/events", "/positions/0", "/replay", "/audit"):
+        for path in ("", *(f"/{part}" for part in _HIDDEN)):
             hidden, missing = caller.get(table.path + path), caller.get(f"/v1/games/{absent}{path}")
             assert (hidden.status_code, hidden.data) == (missing.status_code, missing.data) == (404, missing.data)
     for path in ("/seats", "/start", "/actions", "/timeout", "/forks", "/seats/1/resign"):
