@@ -8,6 +8,7 @@ What a power does is tried out with the rules themselves.
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
@@ -56,6 +57,8 @@ A_SPARE_TOKEN: Final = 0.3
 """A token that waits for another delve is worth more than its point."""
 A_MARGIN: Final = 0.05
 """Dice are rolled, and powers spent, for so much at least."""
+CLEAR: Final = 2.0
+"""By so much going on is better beyond doubt."""
 MOST_TRIED: Final = 24
 """So many ways to use a power are tried out at a time."""
 FAVOURITES: Final = (
@@ -106,7 +109,7 @@ class Guess:
         return min(counts, key=lambda token: (token != "dragon-scales", token))
 
 
-class Level_(NamedTuple):
+class Stand(NamedTuple):
     """A party in a level, reduced to what matters: `engine.dungeon_roll.odds`."""
 
     party: int
@@ -117,8 +120,17 @@ class Level_(NamedTuple):
     graveyard: int
 
 
+DICE: Final = len(PARTY_FACES)
+"""The kinds before it are dice: these are buried when they are used."""
+MOST_KNOWN: Final = 20_000
 Step = tuple[Any, ...]
 """What a plan does first: ``("attack", kind, what is left of the monsters)`` and the like."""
+
+
+@cache
+def plan_of(odds: Odds, level: int, goes_on: bool, retires: bool, spare: float) -> "Plan":
+    """What was found out once is kept."""
+    return Plan(odds, level, goes_on, retires, spare)
 
 
 class Plan:
@@ -135,27 +147,29 @@ class Plan:
             (point + spare + (point if number == PORTAL else 0.0)) * (kind.sort == "token")
             for number, kind in enumerate(KINDS)
         ]
-        self._known: dict[Level_, float] = {}
+        self._known: dict[Stand, float] = {}
 
     def base(self, party: int) -> float:
         """The tokens of a party, in points."""
         return sum(self.points[n] * (party >> 4 * n & 15) for n in present(party) if self.points[n])
 
-    def leaf(self, at: Level_) -> float:
+    def leaf(self, party: int, lair: int) -> float:
         """The level is cleared."""
         worth = float(self.level) if self.retires else 0.0
         if self.goes_on:
-            on = self.odds.prospect(self.level, self.odds.strength(at.party), at.lair)
+            on = self.odds.prospect(self.level, self.odds.strength(party), lair)
             worth = on if self.retires else max(worth, on - 1)
-        return worth + self.base(at.party)
+        return worth + self.base(party)
 
-    def value(self, at: Level_) -> float:
+    def value(self, at: Stand) -> float:
         """What the best way is worth."""
         if (known := self._known.get(at)) is None:
-            known = self._known[at] = max(value for value, _ in self.ways(at))
+            if len(self._known) > MOST_KNOWN:
+                self._known.clear()
+            known = self._known[at] = max([value for value, _ in self.ways(at)])
         return known
 
-    def best(self, at: Level_) -> tuple[float, Step]:
+    def best(self, at: Stand) -> tuple[float, Step]:
         """The best way, and its first step."""
         value, step = max(self.ways(at), key=lambda way: way[0])
         if step[0] == "skip":
@@ -163,83 +177,82 @@ class Plan:
             return value, step if step[0] == "quaff" else ("proceed",)
         return value, step
 
-    def ways(self, at: Level_) -> Iterator[tuple[float, Step]]:
+    def ways(self, at: Stand) -> Iterator[tuple[float, Step]]:
         """All that could be done next, with what it leads to."""
-        if at.monsters != NONE:
+        party, monsters, chests, potions, lair, graveyard = at
+        if monsters != NONE:
             yield from self.escapes(at)
             yield from self.fights(at)
             if self.side.loot_among_monsters:
                 yield from self.openings(at)
                 yield from self.drinks(at)
-        elif at.chests:
-            skip = at._replace(chests=0)
+        elif chests:
+            skip = Stand(party, NONE, 0, potions, lair, graveyard)
             yield self.value(skip), ("skip", skip)
             yield from self.openings(at)
-        elif at.potions:
-            yield self.value(at._replace(potions=0)), ("proceed",)
+        elif potions:
+            yield self.value(Stand(party, NONE, 0, 0, lair, graveyard)), ("proceed",)
             yield from self.drinks(at)
-        elif at.lair >= self.side.dragon_at:
+        elif lair >= self.side.dragon_at:
             yield from self.escapes(at)
-            if at.party >> 4 * RING & 15:
-                yield self.value(at._replace(party=at.party - ONE[RING], lair=0)), ("ring",)
+            if party >> 4 * RING & 15:
+                yield self.leaf(party - ONE[RING], 0), ("ring",)
             yield from self.dragon_fights(at)
         else:
-            yield self.leaf(at), ("proceed",)
+            yield self.leaf(party, lair), ("proceed",)
 
-    def escapes(self, at: Level_) -> Iterator[tuple[float, Step]]:
-        yield self.base(at.party), ("flee",)
-        if at.party >> 4 * PORTAL & 15:
-            yield self.level + self.base(at.party - ONE[PORTAL]), ("portal",)
-        if at.monsters != NONE and at.party >> 4 * BAIT & 15:
-            lair = at.lair + sum(at.monsters)
+    def escapes(self, at: Stand) -> Iterator[tuple[float, Step]]:
+        party, monsters, chests, potions, lair, graveyard = at
+        yield self.base(party), ("flee",)
+        if party >> 4 * PORTAL & 15:
+            yield self.level + self.base(party - ONE[PORTAL]), ("portal",)
+        if monsters != NONE and party >> 4 * BAIT & 15:
+            lair += sum(monsters)
             if 0 < self.side.lair_emptied_at <= lair:
                 lair = 0
-            yield self.value(at._replace(party=at.party - ONE[BAIT], monsters=NONE, lair=lair)), ("bait",)
+            yield self.value(Stand(party - ONE[BAIT], NONE, chests, potions, lair, graveyard)), ("bait",)
 
-    def spent(self, at: Level_, number: int) -> Level_:
-        """One of a kind was used."""
-        die = KINDS[number].sort == "die"
-        return at._replace(party=at.party - ONE[number], graveyard=at.graveyard + die)
-
-    def usable(self, at: Level_) -> Iterator[int]:
+    def usable(self, at: Stand) -> Iterator[int]:
         """The kinds that can act as companions. An Elixir needs a die that it can bring back."""
         for number in present(at.party):
             if self.odds.faces[number] and (number != ELIXIR or at.graveyard):
                 yield number
 
-    def fights(self, at: Level_) -> Iterator[tuple[float, Step]]:
+    def fights(self, at: Stand) -> Iterator[tuple[float, Step]]:
+        party, monsters, chests, potions, lair, graveyard = at
+        after_two = self.side.after_two
         for number in self.usable(at):
-            for way in self.odds.left(number, at.monsters):
-                after = self.spent(at, number)._replace(monsters=way)
-                if self.odds.stays(number, at.monsters, way):
-                    after = after._replace(party=after.party + ONE[0], graveyard=at.graveyard)
-                several = sum(at.monsters) - sum(way) > 1
-                won = A_TREASURE if several and self.side.after_two == "treasure" else 0.0
-                if several and self.side.after_two == "refresh" and not after.party >> 4 * ULTIMATE & 15:
-                    after = after._replace(party=after.party + ONE[ULTIMATE])
-                yield won + self.value(after), ("attack", number, way)
+            for way in self.odds.left(number, monsters):
+                left, buried, won = party - ONE[number], graveyard + (number < DICE), 0.0
+                if after_two and sum(monsters) - sum(way) > 1:
+                    if self.odds.stays(number, monsters, way):
+                        left, buried = left + ONE[0], graveyard
+                    elif after_two == "treasure":
+                        won = A_TREASURE
+                    elif after_two == "refresh" and not left >> 4 * ULTIMATE & 15:
+                        left += ONE[ULTIMATE]
+                after = self.value(Stand(left, way, chests, potions, lair, buried))
+                yield won + after, ("attack", number, way)
 
-    def openings(self, at: Level_) -> Iterator[tuple[float, Step]]:
+    def openings(self, at: Stand) -> Iterator[tuple[float, Step]]:
+        party, monsters, chests, potions, lair, graveyard = at
         for number in self.usable(at):
-            if at.chests and (opened := min(at.chests, self.odds.opens[number])):
-                after = self.spent(at, number)._replace(chests=at.chests - opened)
-                yield A_TREASURE * opened + self.value(after), ("open", number, opened)
+            if opened := min(chests, self.odds.opens[number]):
+                buried = graveyard + (number < DICE)
+                after = self.value(Stand(party - ONE[number], monsters, chests - opened, potions, lair, buried))
+                yield A_TREASURE * opened + after, ("open", number, opened)
 
-    def drinks(self, at: Level_) -> Iterator[tuple[float, Step]]:
-        if not at.potions:
-            return
-        for number in present(at.party):
-            kind = KINDS[number]
-            if not kind.face:
-                continue
-            after = self.spent(at, number)
-            back = min(at.potions, after.graveyard)
+    def drinks(self, at: Stand) -> Iterator[tuple[float, Step]]:
+        party, monsters, chests, potions, lair, graveyard = at
+        for number in present(party):
+            buried = graveyard + (number < DICE)
+            back = min(potions, buried) if KINDS[number].face else 0
             if not back:
                 continue
-            after = after._replace(potions=at.potions - back, graveyard=after.graveyard - back)
-            for faces in self.revived(after.party, back):
-                party = after.party + sum(ONE[DIE[face]] for face in faces)
-                yield self.value(after._replace(party=party)), ("quaff", number, faces)
+            for faces in self.revived(party - ONE[number], back):
+                joined = party - ONE[number] + sum([ONE[DIE[face]] for face in faces])
+                after = self.value(Stand(joined, monsters, chests, potions - back, lair, buried - back))
+                yield after, ("quaff", number, faces)
 
     def revived(self, party: int, back: int) -> list[tuple[str, ...]]:
         """The faces worth coming back: Champions, or companions of different types."""
@@ -248,14 +261,10 @@ class Plan:
         champions = ("champion",) * back
         return [champions] if sorted(mixed) == sorted(champions) else [champions, mixed]
 
-    def dragon_fights(self, at: Level_) -> Iterator[tuple[float, Step]]:
+    def dragon_fights(self, at: Stand) -> Iterator[tuple[float, Step]]:
         for chosen in self.odds.dragon_slayers(at.party):
-            if ELIXIR in chosen and not at.graveyard:
-                continue
-            after = at._replace(lair=0)
-            for number in chosen:
-                after = self.spent(after, number)
-            yield A_DRAGON + self.value(after), ("dragon", chosen)
+            if ELIXIR not in chosen or at.graveyard:
+                yield A_DRAGON + self.leaf(at.party - sum([ONE[number] for number in chosen]), 0), ("dragon", chosen)
 
 
 class Mind:
@@ -302,9 +311,9 @@ class Mind:
         retires = may and delve.level >= self.home_at
         goes_on = not self.home_at or not retires
         spare = A_SPARE_TOKEN if state.seat.delves < 2 else 0.0
-        return Plan(self.odds_in(state), delve.level, goes_on, retires, spare)
+        return plan_of(self.odds_in(state), delve.level, goes_on, retires, spare)
 
-    def level_of(self, state: State) -> Level_:
+    def level_of(self, state: State) -> Stand:
         delve = state.delve
         shown = Counter(delve.dice.values())
         party = sum(ONE[DIE[face]] for face in delve.party.values())
@@ -316,7 +325,7 @@ class Mind:
         if not delve.exhausted:
             party += ONE[ULTIMATE]
         monsters = (shown["goblin"], shown["skeleton"], shown["ooze"])
-        return Level_(party, monsters, shown["chest"], shown["potion"], len(delve.lair), len(delve.graveyard))
+        return Stand(party, monsters, shown["chest"], shown["potion"], len(delve.lair), len(delve.graveyard))
 
     # Steps of a plan as actions
 
@@ -387,8 +396,12 @@ class Mind:
             return act.Retire()
         return act.SeekGlory() if on > level else act.Retire()
 
-    def on(self, odds: Odds, at: Level_) -> float:
+    def on(self, odds: Odds, at: Stand) -> float:
+        """What seeking glory is worth: roughly where that is enough to know, else by every roll of the next level."""
         delve = self.state.delve
+        rough = odds.prospect(delve.level, odds.strength(at.party), at.lair)
+        if rough > delve.level + CLEAR:
+            return rough
         known = delve.reserve.get(str(delve.level + 1))
         return odds.glory(delve.level, at.party, at.graveyard, at.lair, shown_by(known) if known else None)
 
@@ -412,7 +425,7 @@ class Mind:
             return
         scroll = self.one(number)
         price = self.plan.points[number]
-        after = self.plan.spent(at, number)
+        after = spent(at, number)
         idle = [die for die, face in sorted(delve.party.items()) if self.idle(face) and die != scroll]
         for change, dice in self.rerolls(after, number):
             action = act.UseScroll(scroll, tuple(dice + idle))  # type: ignore[arg-type]
@@ -422,7 +435,7 @@ class Mind:
         """A party die that is better rolled again."""
         return self.odds.weights[DIE[face]] < self.odds.average - 0.15
 
-    def rerolls(self, after: Level_, paid: int | None = None, groups: Iterable[str] = MONSTERS) -> Iterator[
+    def rerolls(self, after: Stand, paid: int | None = None, groups: Iterable[str] = MONSTERS) -> Iterator[
         tuple[float, list[str]]
     ]:
         """Every choice of types to be rolled again: by how much that is better than fighting as it is, and the dice."""
@@ -435,7 +448,7 @@ class Mind:
                 dice = [die for face in faces for die in (delve.lair if face == "dragon" else delve.showing(face))]
                 yield self.rerolled(after, faces, len(dice)) - now, dice
 
-    def rerolled(self, after: Level_, faces: Iterable[str], count: int, each: int = ANY_NUMBER) -> float:
+    def rerolled(self, after: Stand, faces: Iterable[str], count: int, each: int = ANY_NUMBER) -> float:
         """What is to be expected when all dice of these faces, or so many of each, are rolled again."""
         g, s, o = (max(0, n - each) if face in faces else n for face, n in zip(MONSTERS, after.monsters, strict=True))
         lair = 0 if "dragon" in faces else after.lair
@@ -499,7 +512,7 @@ class Mind:
         if action is act.UseUltimate:
             after = after._replace(party=after.party - ONE[ULTIMATE])
         if pay is not UNSET:
-            after = self.plan.spent(after, DIE[delve.party[pay]])
+            after = spent(after, DIE[delve.party[pay]])
         if power.most == 1:
             for face in ("goblin",) if power.of == ("goblin",) else MONSTERS:
                 if dice := delve.showing(face):
@@ -526,7 +539,7 @@ class Mind:
             left = [n - gone[face] for face, n in zip(MONSTERS, at.monsters, strict=True)]
             yield self.plan.value(at._replace(party=party, monsters=(left[0], left[1], left[2]))), action(dice=dice)
 
-    def with_revived(self, at: Level_, power: Power) -> Level_:
+    def with_revived(self, at: Stand, power: Power) -> Stand:
         """Dice of the graveyard are rolled: one of each face, as it were."""
         count = min(power.count, at.graveyard)
         faces = [face for face in ("fighter", "mage", "thief", "champion", "cleric", "scroll", "fighter")[:count]
@@ -588,7 +601,7 @@ class Mind:
         at = self.level_of(state) if state.active == number and state.phase in DELVING and seat.delves == delves else None
         plan = self.plan_for(state) if at else None
         if at and plan:
-            return won + (plan.leaf(at) if state.phase == "regroup" else plan.value(at))
+            return won + (plan.leaf(at.party, at.lair) if state.phase == "regroup" else plan.value(at))
         return won + self.plan.base(self.at.party)
 
     def price(self, pay: str) -> float:
@@ -640,6 +653,11 @@ USEFULNESS: Final = (
     "dragon-scales", "dragon-bait", "scroll", "ring-of-invisibility", "thieves-tools", "talisman", "vorpal-sword",
     "scepter-of-power", "elixir", "town-portal",
 )  # fmt: skip
+
+
+def spent(at: Stand, number: int) -> Stand:
+    """One of a kind was used."""
+    return at._replace(party=at.party - ONE[number], graveyard=at.graveyard + (number < DICE))
 
 
 def shown_by(dice: Mapping[str, str]) -> Roll:

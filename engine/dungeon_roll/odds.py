@@ -80,6 +80,10 @@ class Roll(NamedTuple):
     dragons: int
 
 
+ENOUGH: Final = 2
+"""Chests and Potions beyond so many make little difference."""
+
+
 @cache
 def rolls(dice: int, becomes: tuple[tuple[str, str], ...] = ()) -> tuple[Roll, ...]:
     """Every result of so many dungeon dice, for a hero who converts some faces."""
@@ -92,8 +96,22 @@ def rolls(dice: int, becomes: tuple[tuple[str, str], ...] = ()) -> tuple[Roll, .
             count = chosen.count(face)
             ways //= factorial(count)
             shown[place[face]] += count
+        shown[3], shown[4] = min(shown[3], ENOUGH), min(shown[4], ENOUGH)
         found[tuple(shown)] += ways / 6**dice
     return tuple(Roll(odds, (g, s, o), c, q, d) for (g, s, o, c, q, d), odds in found.items())
+
+
+Loot = tuple[tuple[float, int, int], ...]
+"""Odds, chests, potions."""
+
+
+@cache
+def levels(dice: int, becomes: tuple[tuple[str, str], ...] = ()) -> tuple[tuple[Monsters, int, Loot], ...]:
+    """The same results, together where they differ in the loot only: monsters, dragons, and the chances of loot."""
+    found = defaultdict[tuple[Monsters, int], list[tuple[float, int, int]]](list)
+    for roll in rolls(dice, becomes):
+        found[roll.monsters, roll.dragons].append((roll.odds, roll.chests, roll.potions))
+    return tuple((monsters, dragons, tuple(loot)) for (monsters, dragons), loot in found.items())
 
 
 @cache
@@ -133,6 +151,7 @@ class Odds:
         self._left: dict[tuple[int, Monsters], tuple[Monsters, ...]] = {}
         self._costs: dict[tuple[int, Monsters, bool], float] = {}
         self._different: dict[tuple[str, ...], bool] = {}
+        self._slayers: dict[int, tuple[tuple[int, ...], ...]] = {}
         self._strength: dict[int, float] = {}
         self._glory: dict[tuple[int, int, int, int], float] = {}
         self._rows: dict[tuple[int, int], list[float]] = {}
@@ -247,8 +266,13 @@ class Odds:
             known = self._different[faces] = all(faces) and all_different(self.asked, faces)
         return known
 
-    def dragon_slayers(self, party: int) -> Iterator[tuple[int, ...]]:
+    def dragon_slayers(self, party: int) -> tuple[tuple[int, ...], ...]:
         """Every choice of kinds that defeats the Dragon."""
+        if (known := self._slayers.get(party)) is None:
+            known = self._slayers[party] = tuple(self._dragon_slayers(party))
+        return known
+
+    def _dragon_slayers(self, party: int) -> Iterator[tuple[int, ...]]:
         able_kinds = [number for number in present(party) if self.faces[number]]
         for chosen in itertools.combinations_with_replacement(able_kinds, self.side.dragon_companions):
             enough = all(chosen.count(one) <= party >> 4 * one & 15 for one in set(chosen))
@@ -306,26 +330,38 @@ class Odds:
 
     def outcome(self, level: int, party: int, graveyard: int, roll: Roll, lair: int) -> float:
         """The experience to be had when the dice of a level show this, ``lair`` of them those in the lair by now."""
+        return self._outcome(level, party, graveyard, roll.monsters, lair, ((1.0, roll.chests, roll.potions),))
+
+    def _outcome(
+        self, level: int, party: int, graveyard: int, monsters: Monsters, lair: int, loot: Loot
+    ) -> float:  # fmt: skip
+        """The sum of all these chances of loot."""
         side = self.side
         if 0 < side.lair_emptied_at <= lair:
             lair = 0
         dragon = lair >= side.dragon_at
-        cost = self.cost(party, roll.monsters, dragon)
+        cost = self.cost(party, monsters, dragon)
         if cost >= NEVER:
+            fallen = 0.0
             if side.ultimate.effect == "leave" and party >> 4 * ULTIMATE & 15:
-                return level - side.ultimate.count
-            return level - 2.0 if party >> 4 * PORTAL & 15 else 0.0
-        points, strength = 0.0, self.strength(party) - cost
-        if roll.potions and strength > 0.4:
-            back = min(roll.potions, graveyard + 1 + sum(map(bool, roll.monsters)))
-            strength = max(strength, strength - 0.8 + back * self.weights[DIE["champion"]])
+                fallen = level - side.ultimate.count
+            elif party >> 4 * PORTAL & 15:
+                fallen = level - 2.0
+            return fallen * sum(odds for odds, _, _ in loot)
+        prospect, strength, points = self.prospect, self.strength(party) - cost, 0.0
         if dragon:
             lair, points = 0, A_DRAGON
-        value = self.prospect(level, strength, lair)
-        if roll.chests and strength > 0.6:
-            opened = 1 + 0.6 * (roll.chests - 1)
-            value = max(value, self.prospect(level, strength - 1, lair) + A_TREASURE * opened)
-        return points + value
+        buried, champion, expected = graveyard + 1 + sum(map(bool, monsters)), self.weights[4], 0.0
+        for odds, chests, potions in loot:
+            left = strength
+            if potions and left > 0.4:
+                left = max(left, left - 0.8 + min(potions, buried) * champion)
+            value = prospect(level, left, lair)
+            if chests and left > 0.6:
+                opened = A_TREASURE * (1 + 0.6 * (chests - 1))
+                value = max(value, prospect(level, left - 1, lair) + opened)
+            expected += odds * (points + value)
+        return expected
 
     def glory(self, level: int, party: int, graveyard: int, lair: int, known: Roll | None = None) -> float:
         """The experience to be expected when the party seeks glory after this level, from here on."""
@@ -334,8 +370,8 @@ class Odds:
         key = level, party, graveyard, lair
         if (expected := self._glory.get(key)) is None:
             expected = 0.0
-            for roll in rolls(min(level + 1, DUNGEON_DICE - lair), self.becomes):
-                expected += roll.odds * self.outcome(level + 1, party, graveyard, roll, lair + roll.dragons)
+            for monsters, dragons, loot in levels(min(level + 1, DUNGEON_DICE - lair), self.becomes):
+                expected += self._outcome(level + 1, party, graveyard, monsters, lair + dragons, loot)
             if len(self._glory) > 50_000:
                 self._glory.clear()
             self._glory[key] = expected
