@@ -11,6 +11,7 @@ const own = {
   draws: (mix, sides) => { const bytes = verify.stream(mix); return sides.map((n) => verify.below(n, bytes)); },
   chain: (game, owner, tail, length) => { let link = tail; for (let k = length; k > 0; k--) link = verify.lower(game, owner, k, link); return link; },
   webcrypto: async (data) => new Uint8Array(await crypto.subtle.digest("SHA-256", data)),
+  judge: (data, trust, receipts) => verify.verify(data, { ...trust, receipts: new Map(receipts) }),
   again: (data) => verify.encode(verify.decode(data)),
 };
 const answers = [];
