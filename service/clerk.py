@@ -250,7 +250,9 @@ class Clerk:
         try:
             if bot_seat(position) is not None:
                 act(deps, game_id)
-            elif (when := _turn_due(position)) is not None and when <= now:
+            elif position.to_sign_off:
+                commands.close_finished(deps, game_id)
+            elif position.to_reveal or ((when := _turn_due(position)) is not None and when <= now):
                 commands.time_out(deps, game_id)
             else:
                 self._close_idle(game_id)
@@ -276,12 +278,15 @@ class Nothing(Exception):
 
 
 def next_due(game: Game, bot_pause_ms: int) -> int | None:
-    """When a game next needs the clerk (ms since 1970): a bot to act, a turn to claim, an idle table to close."""
+    """When a game next needs the clerk (ms since 1970): a bot to act, a turn to claim, an idle table to close, a seat
+    in self-custody that is not waited for any more."""
     position = game.position
     if position.closed or position.create is None or position.grade != EXACT:
         return None
     if bot_seat(position) is not None:
         return position.t_ms + (bot_pause_ms if only_bots(position) else 0)
+    if (due := commands.signing_due_ms(position)) is not None:
+        return due
     turn = _turn_due(position)
     return _idle_due(position) if turn is None else min(turn, _idle_due(position))
 

@@ -20,10 +20,11 @@ from events import codec, seeds
 from events.bodies import BotName, Create
 from events.event import Event
 from events.log import AlreadyDone, Conflict, Unavailable, idempotency_key
+from events.signing import Sealed
 from replay.fingerprint import rules_hash
-from replay.position import ABANDONED, EXACT, OPEN, PLAYING, VOID, NotYourTurn, Position
+from replay.position import ABANDONED, EXACT, FINISHED, OPEN, PLAYING, VOID, NotYourTurn, Position
 from service.access import NotYourSeat
-from service.drafts import FORK_LIMIT, Draft, WrongStatus
+from service.drafts import FORK_LIMIT, Draft, MustSign, WrongStatus
 from service.positions import Game, NotFound
 
 if TYPE_CHECKING:
@@ -141,8 +142,8 @@ def submit(
 
     A key that was used before gives the same answer again, before anything else is asked.
 
-    :raises NotFound, NotYourSeat, Stale, WrongStatus, NotYourTurn, Illegal, KeyReused, Unsound, MasterMissing,
-        Unavailable: then nothing was written (`events.log.OutcomeUnknown`: perhaps it was).
+    :raises NotFound, NotYourSeat, Stale, WrongStatus, MustSign, NotYourTurn, Illegal, KeyReused, Unsound,
+        MasterMissing, Unavailable: then nothing was written (`events.log.OutcomeUnknown`: perhaps it was).
     """
     mark = None if key is None else idempotency_key(key)
 
@@ -161,13 +162,84 @@ def submit(
         except (Conflict, Stale, NotYourSeat, WrongStatus, NotYourTurn, Illegal, Unsound):
             pass  # decided on what was remembered; what holds now decides
     if mark is not None and (seq := deps.log.answered(game_id, seat, mark)) is not None:
-        return _answered(deps, game_id, seq, action)
+        return _answered(deps, game_id, seq, list(name_and_args(action)))
     for _ in range(_TRIES):
         try:
             return _act(deps, deps.positions.load(game_id), decide, action)
         except Conflict:
             continue
     raise Unavailable("too many others write to this game")
+
+
+def submit_signed(deps: "Deps", game_id: bytes, sealed: Sealed, decide: Callable[[Game], Draft]) -> Accepted:
+    """Write what ``decide`` drafts of something that a seat signed. The same bytes again: the same answer again.
+
+    :raises NotFound, Stale, WrongSignature, KeyReused, Unsound, MasterMissing, Unavailable: and whatever ``decide``
+        raises; then nothing was written.
+    """
+    signed = sealed.action
+    mark = idempotency_key(signed.data)
+    for _ in range(_TRIES):
+        if (seq := deps.log.answered(game_id, signed.seat, mark)) is not None:
+            return _answered(deps, game_id, seq, signed.data)
+        game = deps.positions.load(game_id)
+        if (game.version, game.position.head) != (signed.head_seq, signed.head):
+            raise Stale(game, signed.head_seq)
+        draft = decide(game)
+        try:
+            written = deps.log.append(draft.events)
+        except Conflict:
+            continue
+        if isinstance(written, AlreadyDone):
+            return _answered(deps, game_id, written.event.seq, signed.data)
+        _remember(deps, game, draft)
+        return Accepted(draft.events[0], draft.position, draft.happenings)
+    raise Unavailable("too many others write to this game")
+
+
+def act_signed(
+    deps: "Deps", game_id: bytes, action: Action, sealed: Sealed, player: bytes | None = None
+) -> Accepted:
+    """Carry out the action that a seat signed.
+
+    :raises NotYourSeat, WrongStatus, MustSign, NotYourTurn, Illegal: and what `submit_signed` raises.
+    """
+
+    def decide(game: Game) -> Draft:
+        _still_holds(game, sealed.action.seat, player)
+        draft = drafted(deps, game)
+        draft.act(sealed.action.seat, action, sealed=sealed)
+        return draft
+
+    return submit_signed(deps, game_id, sealed, decide)
+
+
+def reveal(deps: "Deps", game_id: bytes, sealed: Sealed, player: bytes | None = None) -> Accepted:
+    """A seat reveals its first link; behind the last one play begins.
+
+    :raises NotYourSeat, WrongStatus: and what `submit_signed` raises.
+    """
+    return _sealed(deps, game_id, sealed, player, Draft.reveal)
+
+
+def sign_off(deps: "Deps", game_id: bytes, sealed: Sealed, player: bytes | None = None) -> Accepted:
+    """A seat vouches for how the game ended; behind the last one it is closed.
+
+    :raises NotYourSeat, WrongStatus: and what `submit_signed` raises.
+    """
+    return _sealed(deps, game_id, sealed, player, Draft.sign_off)
+
+
+def _sealed(
+    deps: "Deps", game_id: bytes, sealed: Sealed, player: bytes | None, verb: Callable[[Draft, Sealed], None]
+) -> Accepted:
+    def decide(game: Game) -> Draft:
+        _still_holds(game, sealed.action.seat, player)
+        draft = drafted(deps, game)
+        verb(draft, sealed)
+        return draft
+
+    return submit_signed(deps, game_id, sealed, decide)
 
 
 def answered_before(
@@ -182,7 +254,7 @@ def answered_before(
     held = [number for number in deps.positions.load(game_id).position.seats_of(player) if seat in (None, number)]
     for number in held:
         if (seq := deps.log.answered(game_id, number, idempotency_key(key))) is not None:
-            return _answered(deps, game_id, seq, action)
+            return _answered(deps, game_id, seq, list(name_and_args(action)))
     return None
 
 
@@ -242,7 +314,7 @@ def _act(deps: "Deps", game: Game, decide: Callable[[Game], Draft], action: Acti
     draft = decide(game)
     written = deps.log.append(draft.events)
     if isinstance(written, AlreadyDone):
-        return _answered(deps, game.id, written.event.seq, action)
+        return _answered(deps, game.id, written.event.seq, list(name_and_args(action)))
     _remember(deps, game, draft)
     return Accepted(draft.events[0], draft.position, draft.happenings)
 
@@ -253,24 +325,27 @@ def _remember(deps: "Deps", game: Game, draft: Draft) -> Game:
     return game
 
 
-def _answered(deps: "Deps", game_id: bytes, seq: int, action: Action) -> Accepted:
-    """The answer that an act got, derived again from the log.
+def _answered(deps: "Deps", game_id: bytes, seq: int, asked: bytes | list[Any]) -> Accepted:
+    """The answer that an act got, derived again from the log. ``asked``: the bytes that were signed, or name and args.
 
-    :raises KeyReused: it was for another action.
+    :raises KeyReused: it was for another act.
     """
-    last = seq
     game = deps.positions.load(game_id)
     for position, event, happenings in deps.positions.walk(game_id, seq - 1, seq):
-        asked = list(name_and_args(action))
-        if event.kind != "act" or codec.encode(event.body.get("a")) != codec.encode(asked):
+        if codec.encode(event.body.get("a")) != codec.encode(asked):
             raise KeyReused
-        over = position.outcome is not None or position.dice.revealed == seeds.CHAIN_LENGTH
-        if over and game.version > seq:  # what ended the game was closed in the same append
-            last = seq + 1
-            for closed, _, more in deps.positions.walk(game_id, seq, last):
-                return Accepted(event, closed, happenings + more, again=True)
+        if _brought_another(position, event) and game.version > seq:
+            for after, _, more in deps.positions.walk(game_id, seq, seq + 1):
+                return Accepted(event, after, happenings + more, again=True)
         return Accepted(event, position, happenings, again=True)
-    raise NotFound(f"event {last} of {game_id.hex()}")
+    raise NotFound(f"event {seq} of {game_id.hex()}")
+
+
+def _brought_another(position: Position, event: Event) -> bool:
+    """Did the append of an event write one more: the beginning of play behind the last reveal, or the close?"""
+    if event.kind == "reveal":
+        return not position.to_reveal
+    return position.spent or (position.outcome is not None and not position.to_sign_off)
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -438,6 +513,26 @@ def join(
     return game, taken
 
 
+def join_signed(deps: "Deps", game_id: bytes, player: bytes, sealed: Sealed) -> Accepted:
+    """Sit down in self-custody, on the seat and with the choice that were signed.
+
+    :raises WrongStatus, NoSuchSeat, SeatTaken, BadChoice, Illegal: and what `submit_signed` raises.
+    """
+    signed = sealed.action
+
+    def decide(game: Game) -> Draft:
+        position = _open_table(game)
+        seat = _free_seat(position, signed.seat)
+        choice = _choose(position, signed.args["choice"])
+        if choice != signed.args["choice"]:
+            raise BadChoice("signed", f"the choice that is signed must be complete: {choice}")
+        draft = drafted(deps, game)
+        draft.join(seat, player, choice, sealed=sealed)
+        return draft
+
+    return submit_signed(deps, game_id, sealed, decide)
+
+
 def leave(deps: "Deps", game_id: bytes, seat: int, may: Callable[[Game], None]) -> Game:
     """Free a seat before the start. ``may`` raises where the caller may not.
 
@@ -472,10 +567,10 @@ def start(deps: "Deps", game_id: bytes) -> Game:
     return change(deps, game_id, decide)[1]
 
 
-def resign(deps: "Deps", game_id: bytes, seat: int, player: bytes | None = None) -> tuple[Draft, Game]:
+def resign(deps: "Deps", game_id: bytes, seat: int, player: bytes | None = None) -> Accepted:
     """A seat leaves a running game for good. ``player``: who must hold the seat, None for whoever does.
 
-    :raises NotFound, NotYourSeat, WrongStatus, Illegal: then nothing was written.
+    :raises NotFound, NotYourSeat, WrongStatus, MustSign, Illegal: then nothing was written.
     """
 
     def decide(game: Game) -> Draft:
@@ -484,11 +579,41 @@ def resign(deps: "Deps", game_id: bytes, seat: int, player: bytes | None = None)
         draft.resign(seat)
         return draft
 
-    return change(deps, game_id, decide)
+    draft, _ = change(deps, game_id, decide)
+    return Accepted(draft.events[0], draft.position, draft.happenings)
+
+
+def resign_signed(deps: "Deps", game_id: bytes, sealed: Sealed, player: bytes | None = None) -> Accepted:
+    """A seat that signs leaves a running game for good.
+
+    :raises NotYourSeat, WrongStatus, MustSign, Illegal: and what `submit_signed` raises.
+    """
+    return _sealed(
+        deps, game_id, sealed, player, lambda draft, resignation: draft.resign(resignation.action.seat, resignation)
+    )
+
+
+def hand_over(deps: "Deps", game_id: bytes, seat: int, player: bytes) -> Accepted:
+    """A seat in self-custody gives its custody up: its player plays on unsigned.
+
+    :raises NotFound, NotYourSeat, WrongStatus, MustSign: then nothing was written.
+    """
+
+    def decide(game: Game) -> Draft:
+        _still_holds(game, seat, player)
+        draft = drafted(deps, game)
+        if not game.position.seats[seat - 1].signs:
+            raise MustSign(seat, signs=False)
+        draft.hand_over(seat, player)
+        return draft
+
+    draft, _ = change(deps, game_id, decide)
+    return Accepted(draft.events[0], draft.position, draft.happenings)
 
 
 def time_out(deps: "Deps", game_id: bytes, seat: int | None = None) -> tuple[Draft, Game]:
-    """Claim the turn of an absent seat: the table's option ``absence`` says what follows.
+    """Claim the turn of an absent seat: the table's option ``absence`` says what follows. Of a locked table: free a
+    seat that does not reveal its link.
 
     :raises NotFound, WrongStatus, NotYourTurn, TooEarly: then nothing was written.
     """
@@ -496,16 +621,18 @@ def time_out(deps: "Deps", game_id: bytes, seat: int | None = None) -> tuple[Dra
     def decide(game: Game) -> Draft:
         draft = drafted(deps, game)
         position, options = game.position, game.position.options
-        if position.status != PLAYING or position.rules is None:
+        if (position.status != PLAYING and not position.to_reveal) or position.rules is None:
             raise WrongStatus(position.status, PLAYING)
-        due = position.to_act
+        due = position.to_act or position.to_reveal
         if seat is not None and seat not in due:
             raise NotYourTurn(seat)
         absent = due[0] if seat is None else seat
         wait_ms = waiting_ms(position, deps.clock())
         if wait_ms is None or wait_ms > 0:
             raise TooEarly(wait_ms)
-        if options.absence == "abandon":
+        if position.to_reveal:
+            draft.unlock(absent)
+        elif options.absence == "abandon":
             draft.close(ABANDONED, "absent")
         elif options.absence == "bot" and position.seats[absent - 1].bot is None:
             draft.hand_over(absent, substitute(position.rules))
@@ -514,6 +641,24 @@ def time_out(deps: "Deps", game_id: bytes, seat: int | None = None) -> tuple[Dra
         return draft
 
     return change(deps, game_id, decide)
+
+
+def close_finished(deps: "Deps", game_id: bytes) -> Game:
+    """Close a game that is over, where some of its seats do not sign off in time.
+
+    :raises NotFound, WrongStatus, TooEarly: then nothing was written.
+    """
+
+    def decide(game: Game) -> Draft:
+        if (due := signing_due_ms(game.position)) is None or not game.position.to_sign_off:
+            raise WrongStatus(game.position.status, FINISHED)
+        if due > deps.clock():
+            raise TooEarly(due - deps.clock())
+        draft = drafted(deps, game)
+        draft.close(FINISHED)
+        return draft
+
+    return change(deps, game_id, decide)[1]
 
 
 def void(deps: "Deps", game_id: bytes, reason: str) -> Game:
@@ -543,8 +688,17 @@ def void(deps: "Deps", game_id: bytes, reason: str) -> Game:
 
 def waiting_ms(position: Position, now_ms: int) -> int | None:
     """How long until the turn may be claimed, in milliseconds, at least 0; None: never."""
-    seconds = position.options.turn_seconds
+    seconds = position.options.reveal_seconds if position.to_reveal else position.options.turn_seconds
     return None if seconds == 0 else max(0, position.t_ms + seconds * 1000 - now_ms)
+
+
+def signing_due_ms(position: Position) -> int | None:
+    """When a seat in self-custody is not waited for any more, neither to reveal nor to sign off; None: none is."""
+    if position.to_reveal:
+        return position.t_ms + position.options.reveal_seconds * 1000
+    if position.to_sign_off:
+        return position.t_ms + position.options.signoff_seconds * 1000
+    return None
 
 
 def substitute(rules: Rules[Any]) -> BotName:
@@ -585,6 +739,7 @@ def check(game: Game, seat: int, action: Action, expected: int) -> None:
         raise WrongStatus(position.status, PLAYING)
     if seat not in position.to_act:
         raise NotYourTurn(seat)
+    # a dry run needs no signature: nobody is held to it
     with suppress(_NoDraw):
         position.rules.apply(position.rules.copy(position.state), seat, action, _Unrolled())
 
@@ -593,6 +748,8 @@ def _open_table(game: Game) -> Position:
     position = game.position
     if position.status != OPEN or position.closed or position.rules is None:
         raise WrongStatus(position.status, OPEN)
+    if position.setup is not None:
+        raise WrongStatus("locked", OPEN)
     return position
 
 

@@ -1,6 +1,7 @@
 """Play: the state, what a seat may do, doing it, resigning, claiming an absent seat's turn."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Union
 
@@ -10,6 +11,7 @@ from msgspec import UNSET
 
 from engine.protocol import Action, Illegal, Rules
 from engine.registry import RULESETS
+from events.signing import Sealed
 from replay.position import OPEN, NotYourTurn, Position
 from replay.words import Context, words
 from service import commands
@@ -17,6 +19,7 @@ from service.access import NotYourSeat, View, WhichSeat, acting_seat
 from service.api import present, problems, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
+from service.api.signed import sealed_of
 from service.api.tables import at, idempotency_key, seen
 from service.commands import Accepted, Stale
 from service.positions import Game
@@ -28,6 +31,7 @@ api = Api()
 MISSED: Final = 64
 """Most events that a stale act is told of."""
 _IF_MATCH = re.compile(r'"(\d{1,9})(?:\.[\w.-]*)?"', re.ASCII)
+_SIGNED: Final = ("signature-required", "signature-unexpected", "signature-wrong")
 _NOT_PLAYED: Final = (
     "game-not-found", "wrong-status", "not-your-seat", "which-seat", "record-not-sound", "archived", "key-missing",
     "outcome-unknown",
@@ -147,7 +151,7 @@ def show_actions(call: Call, game_id: bytes) -> Response:
     status=201,
     problems=(
         *_NOT_PLAYED, "not-your-turn", "illegal", "stale", "precondition-required", "expectations-differ",
-        "idempotency-key-reused", "bad-header",
+        "idempotency-key-reused", "bad-header", *_SIGNED,
     ),
     headers=("ETag", "Idempotency-Replayed"),
     takes=("If-Match", "Idempotency-Key"),
@@ -158,7 +162,13 @@ def act(call: Call, game_id: bytes) -> Response:
 
     Say which version the action is meant for, by `expected_version` or If-Match. With an Idempotency-Key a retry gets
     the same answer, however late. `check=1` only asks whether it would be accepted.
+
+    A seat in self-custody sends what it signed, which says all of this, as `signed` with its `signature`.
     """
+    if (sealed := sealed_of(call.body, "act")) is not None:
+        return _act_signed(call, game_id, sealed)
+    if call.body.action is UNSET:
+        raise _without("action")
     deps, key, expected = call.deps, idempotency_key(), _expected(call.body.expected_version)
     game, asked = deps.positions.remembered(game_id), asked_seat(call)
     # Seats change hands until the start; and whose turn it is, where the caller holds several, is not what it was.
@@ -191,6 +201,25 @@ def act(call: Call, game_id: bytes) -> Response:
     except Illegal as error:
         raise _illegal(call, game_id, seat, error) from error
     return _accepted(call, done)
+
+
+def _without(member: str) -> Problem:
+    detail = f"Object missing required field `{member}`"
+    return Problem("invalid-body", {}, {"errors": [{"pointer": "", "detail": detail}]})
+
+
+def _act_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
+    if call.body.action is not UNSET or call.body.expected_version is not UNSET:
+        raise Problem("invalid-body", {}, {"errors": [{"pointer": "/signed", "detail": "nothing goes beside it"}]})
+    game, signed = seen(call, game_id).game, sealed.action
+    seat = acting_seat(game.position, call.caller, signed.seat)
+    if game.position.rules is None:
+        raise commands.Unsound(game)
+    try:
+        action = game.position.rules.parse(str(signed.name), signed.args)
+        return _accepted(call, commands.act_signed(call.deps, game_id, action, sealed, call.player))
+    except Illegal as error:
+        raise _illegal(call, game_id, seat, error) from error
 
 
 def _before(call: Call, game: Game, key: str | None) -> Accepted | None:
@@ -311,19 +340,97 @@ def stale(deps: "Deps", error: Stale, language: str) -> Problem:
     "/v1/games/<id:game_id>/seats/<version:seat>/resign",
     tag="play",
     auth="player",
+    body=shapes.PerhapsSigned,
+    body_optional=True,
     returns=shapes.Acted,
     status=201,
-    problems=(*_NOT_PLAYED, "seat-not-found", "illegal"),
-    headers=("ETag",),
+    problems=(*_NOT_PLAYED, *_SIGNED, "seat-not-found", "illegal", "stale"),
+    headers=("ETag", "Idempotency-Replayed"),
 )
 def resign(call: Call, game_id: bytes, seat: int) -> Response:
-    """Leave a running game for good: the seat keeps what it won, blocks nobody, and is skipped from now on."""
+    """Leave a running game for good: the seat keeps what it won, blocks nobody, and is skipped from now on.
+
+    A seat in self-custody sends what it signed.
+    """
+    _own(call, game_id, seat)
+    if (sealed := sealed_of(call.body, "resign", seat)) is not None:
+        return _accepted(call, commands.resign_signed(call.deps, game_id, sealed, call.player))
+    return _accepted(call, commands.resign(call.deps, game_id, seat, call.player))
+
+
+def _own(call: Call, game_id: bytes, seat: int) -> None:
+    """The seat is there, and the caller's.
+
+    :raises NoSuchSeat, NotYourSeat: it is not.
+    """
     position = seen(call, game_id).game.position
     if not 1 <= seat <= len(position.seats):
         raise commands.NoSuchSeat(seat, len(position.seats))
     acting_seat(position, call.caller, seat)
-    draft, _ = commands.resign(call.deps, game_id, seat, call.player)
-    return _accepted(call, Accepted(draft.events[0], draft.position, draft.happenings))
+
+
+@api.route(
+    "POST",
+    "/v1/games/<id:game_id>/reveal",
+    tag="play",
+    auth="player",
+    body=shapes.SignedBody,
+    returns=shapes.Acted,
+    status=201,
+    problems=(*_NOT_PLAYED, "signature-wrong", "stale", "idempotency-key-reused"),
+    headers=("ETag", "Idempotency-Replayed"),
+)
+def reveal(call: Call, game_id: bytes) -> Response:
+    """Reveal the first link of a seat in self-custody, once the table is started. Behind the last one play begins.
+
+    A seat that does not within `reveal_seconds` is freed, and the table is open again.
+    """
+    return _sealed(call, game_id, "reveal", commands.reveal)
+
+
+@api.route(
+    "POST",
+    "/v1/games/<id:game_id>/signoff",
+    tag="play",
+    auth="player",
+    body=shapes.SignedBody,
+    returns=shapes.Acted,
+    status=201,
+    problems=(*_NOT_PLAYED, "signature-wrong", "stale", "idempotency-key-reused"),
+    headers=("ETag", "Idempotency-Replayed"),
+)
+def sign_off(call: Call, game_id: bytes) -> Response:
+    """Vouch for how a game ended, by a seat in self-custody. Behind the last one the game is closed.
+
+    A game is closed after `signoff_seconds` without an event, whoever signed off.
+    """
+    return _sealed(call, game_id, "signoff", commands.sign_off)
+
+
+def _sealed(call: Call, game_id: bytes, kind: str, command: Callable[..., Accepted]) -> Response:
+    sealed = sealed_of(call.body, kind)
+    assert sealed is not None, "the body's form asks for both members"
+    _own(call, game_id, sealed.action.seat)
+    return _accepted(call, command(call.deps, game_id, sealed, call.player))
+
+
+@api.route(
+    "POST",
+    "/v1/games/<id:game_id>/seats/<version:seat>/custody",
+    tag="play",
+    auth="player",
+    returns=shapes.Acted,
+    status=201,
+    problems=(*_NOT_PLAYED, "seat-not-found", "signature-unexpected"),
+    headers=("ETag",),
+)
+def hand_over(call: Call, game_id: bytes, seat: int) -> Response:
+    """Give up self-custody: from here on the caller's seat plays unsigned, as after the loss of its key.
+
+    Every verdict on the game says so.
+    """
+    _own(call, game_id, seat)
+    return _accepted(call, commands.hand_over(call.deps, game_id, seat, call.player))
 
 
 @api.route(
@@ -342,7 +449,8 @@ def claim_turn(call: Call, game_id: bytes) -> Response:
     """Claim the turn of an absent seat, once the table's `turn_seconds` are over.
 
     Any seat may. What follows was chosen at creation (`absence`): the turn passes, a bot plays on, or the table is
-    abandoned.
+    abandoned. At a table that was started and waits for links: free a seat that did not reveal its own in
+    `reveal_seconds`.
     """
     view = seen(call, game_id)
     if not view.seats:

@@ -12,7 +12,7 @@ from events.event import Event
 from replay.position import EXACT, OPEN, Position
 from replay.words import Context, words
 from service.api import shapes
-from service.commands import Unsound
+from service.commands import Unsound, signing_due_ms
 from service.index import Row, RowSeat, heroes_of
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def game(deps: "Deps", known: "Game", position: Position) -> shapes.GameOut:
         version=position.version,
         head=position.head.hex(),
         to_act=position.to_act,
+        to_reveal=position.to_reveal,
+        to_sign_off=position.to_sign_off,
+        due_at=None if (due := signing_due_ms(position)) is None else rfc3339(due),
         outcome=outcome(position.outcome),
         reason=position.reason,
         commitment=create.commit.hex(),
@@ -126,7 +129,7 @@ def _links(game_id: str, ruleset: str, status: str, source: shapes.Source | None
     base = f"/v1/games/{game_id}"
     links = {"self": base, "ruleset": f"/v1/rulesets/{ruleset}", "events": f"{base}/events"}
     if status == OPEN:
-        links |= {"seats": f"{base}/seats", "start": f"{base}/start"}
+        links |= {"reveal": f"{base}/reveal", "seats": f"{base}/seats", "start": f"{base}/start"}
     else:
         links |= {name: f"{base}/{name}" for name in ("state", "actions", "replay", "audit")}
         links |= {"forks": f"/v1/games?forked_from={game_id}"}

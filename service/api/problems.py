@@ -17,7 +17,7 @@ from replay.position import NotYourTurn
 from replay.words import Words, add_folder, words
 from service import accounts, commands
 from service.access import NotAllowed, NotYourSeat, WatchingForbidden, WhichSeat
-from service.drafts import WrongStatus
+from service.drafts import MustSign, WrongSignature, WrongStatus
 from service.index import BadCursor
 from service.positions import NoSuchPosition, NotFound
 
@@ -49,6 +49,7 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "player-not-found": 404,
     "token-not-found": 404,
     "seat-not-found": 404,
+    "not-logged-yet": 404,
     # not now
     "not-your-turn": 409,
     "wrong-status": 409,
@@ -68,6 +69,9 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "unknown-ruleset": 422,
     "unknown-bot": 422,
     "idempotency-key-reused": 422,
+    "signature-required": 422,
+    "signature-unexpected": 422,
+    "signature-wrong": 422,
     # not our day
     "internal": 500,
     "unavailable": 503,
@@ -177,6 +181,14 @@ _MAPPED: Final[dict[type[Exception], Callable[[Any], Problem]]] = {
     NotAllowed: lambda error: Problem("not-the-creator"),
     NotYourTurn: lambda error: Problem("not-your-turn"),
     WrongStatus: _wrong_status,
+    MustSign: lambda error: Problem(
+        "signature-required" if error.signs else "signature-unexpected", {"seat": error.seat}, {"seat": error.seat}
+    ),
+    WrongSignature: lambda error: Problem(
+        "signature-wrong",
+        {"detail": error.finding.detail},
+        {"check": error.finding.check, "given": error.finding.stored, "expected": error.finding.folded},
+    ),
     BadCursor: lambda error: Problem(
         "bad-query", {}, {"errors": [{"parameter": "cursor", "detail": "not a cursor of this list"}]}
     ),

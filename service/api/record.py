@@ -1,6 +1,7 @@
 """The record: events, positions, the replay, and the audit's verdict."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -9,10 +10,11 @@ from msgspec import UNSET
 
 from engine.registry import game_name
 from events.event import Event
+from events.log import whole
 from replay.page import replay_page
 from replay.pictures import DRAWINGS, export, picture
 from replay.replay import Replay
-from service import stream
+from service import self_custody, stream
 from service.access import View
 from service.api import present, shapes
 from service.api.play import state_of
@@ -25,6 +27,7 @@ NDJSON: Final = "application/x-ndjson"
 SVG: Final = "image/svg+xml"
 PNG: Final = "image/png"
 SSE: Final = stream.MEDIA_TYPE
+STORED: Final = self_custody.MEDIA_TYPE
 FOREVER: Final = "max-age=31536000, immutable"
 PAGE: Final = 100
 _encoder = msgspec.json.Encoder()
@@ -41,24 +44,28 @@ _encoder = msgspec.json.Encoder()
     returns=shapes.Events,
     problems=("game-not-found", "watching-forbidden", "bad-header"),
     headers=("Link",),
-    media={NDJSON: shapes.EventOut, SSE: str},
+    media={NDJSON: shapes.EventOut, SSE: str, STORED: bytes},
     takes=("Last-Event-ID",),
 )
 def show_events(call: Call, game_id: bytes) -> Response:
     """The events, each with its words in the language asked for.
 
     As a JSON page; with `Accept: application/x-ndjson` all of them, one a line; with `Accept: text/event-stream` as
-    they happen, resumed behind `after` or `Last-Event-ID`, until an `end` event once the game is over.
+    they happen, resumed behind `after` or `Last-Event-ID`, until an `end` event once the game is over; with
+    `Accept: application/vnd.annals.events` the stored bytes, each event behind its length as u32 big endian.
     """
     view = seen(call, game_id).watched()
     after, limit = _after(call), call.query.limit
-    match request.accept_mimetypes.best_match(["application/json", NDJSON, SSE], default="application/json"):
+    match request.accept_mimetypes.best_match(["application/json", NDJSON, SSE, STORED], default="application/json"):
         case stream.MEDIA_TYPE:
             return stream.game_stream(call.deps, view, call.caller, after, call.language)
         case "application/x-ndjson":
             lines = (_encoder.encode(event) + b"\n" for event in _events(call, view, after, limit))
             headers = {"Cache-Control": "private, no-cache", "Content-Language": call.language}
             return Response(lines, headers=headers, content_type=NDJSON)
+        case self_custody.MEDIA_TYPE:
+            stored = self_custody.framed(_stored(call, view, after, limit))
+            return Response(stored, headers={"Cache-Control": "private, no-cache"}, content_type=STORED)
     limit = PAGE if limit is UNSET else limit
     events = list(_events(call, view, after, limit))
     upto = min(view.version, after + limit)
@@ -89,6 +96,14 @@ def _events(call: Call, view: View, after: int, limit: Any) -> Iterator[shapes.E
     upto = view.version if limit is UNSET else min(view.version, after + limit)
     for then, event, happenings in deps.positions.walk(view.game.id, after, upto):
         yield present.event(then, event, happenings, present.player_names(deps, then), call.language)
+
+
+def _stored(call: Call, view: View, after: int, limit: Any) -> Iterator[bytes]:
+    """The bytes of the events, as far as they can be read: what is damaged breaks the chain for whoever checks it."""
+    upto = view.version if limit is UNSET else min(view.version, after + limit)
+    for event in islice(whole(call.deps.log, view.game.id, after), max(0, upto - after)):
+        if isinstance(event, Event):
+            yield event.data
 
 
 # -- positions -------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ Short = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", description="8 bytes in he
 Time = Annotated[str, Meta(description="RFC 3339, UTC, milliseconds.", extra_json_schema={"format": "date-time"})]
 SeatNumber = Annotated[int, Meta(ge=1, le=255)]
 Version = Annotated[int, Meta(ge=0, le=999_999_999)]
+LogSize = Annotated[int, Meta(ge=0, le=999_999_999_999)]
 Limit = Annotated[int, Meta(ge=1, le=500)]
 Language = Literal["en", "fr", "ja"]
 Visibility = Literal["public", "unlisted", "private"]
@@ -180,16 +181,40 @@ class NewFork(In, frozen=True, forbid_unknown_fields=True):
     sit: bool = True
 
 
+Signed = Annotated[
+    str,
+    Meta(max_length=90_000, description="Base64 of the bytes that the seat signed (docs/event-format.md, 'Actions')."),
+]
+Signature = Annotated[str, Meta(max_length=88, description="Base64 of the Ed25519 signature, 64 bytes.")]
+
+
+class SignedBody(In, frozen=True, forbid_unknown_fields=True):
+    """Something that a seat in self-custody signed. It names the seat, and the version that it follows on."""
+
+    signed: Signed
+    signature: Signature
+
+
+class PerhapsSigned(In, frozen=True, forbid_unknown_fields=True):
+    """Empty, or what a seat in self-custody signed."""
+
+    signed: Signed | UnsetType = UNSET
+    signature: Signature | UnsetType = UNSET
+
+
 class NewSeat(Open, frozen=True):
     """Sit down, or let a bot sit down, or at a private table a player.
 
-    Further members are the seat's choice, as the ruleset's `choice` schema says.
+    Further members are the seat's choice, as the ruleset's `choice` schema says. With a signed join the seat is in
+    self-custody: the signed bytes name seat and choice, and nothing else is sent.
     """
 
     seat: SeatNumber | UnsetType = UNSET
     bot: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
     level: Annotated[int, Meta(ge=0, le=1_000)] | UnsetType = UNSET
     player: Id | UnsetType = UNSET
+    signed: Signed | UnsetType = UNSET
+    signature: Signature | UnsetType = UNSET
 
 
 class BotSeat(Out, frozen=True):
@@ -227,7 +252,11 @@ class Source(Out, frozen=True):
 
 
 class GameOut(Out, frozen=True):
-    """A game. `commitment` is the server's for its dice; `grade` says whether its record folds to what it says."""
+    """A game. `commitment` is the server's for its dice; `grade` says whether its record folds to what it says.
+
+    `to_reveal`: the seats in self-custody whose first link play waits for, once the table is started; `to_sign_off`:
+    those that have not vouched yet for how the game ended. `due_at`: when the first of them is not waited for any more.
+    """
 
     game_id: Id
     ruleset: str
@@ -236,6 +265,9 @@ class GameOut(Out, frozen=True):
     version: int
     head: Hash
     to_act: list[int]
+    to_reveal: list[int]
+    to_sign_off: list[int]
+    due_at: Time | None
     outcome: OutcomeOut | None
     reason: str | None
     commitment: Hash
@@ -349,16 +381,18 @@ class StateOut(Out, frozen=True):
 
 
 class NewAction(In, frozen=True, forbid_unknown_fields=True):
-    """An action, and the version that it is meant for (or If-Match)."""
+    """An action, and the version that it is meant for (or If-Match); a seat in self-custody sends what it signed."""
 
     action: Annotated[
-        msgspec.Raw,
+        msgspec.Raw | UnsetType,
         Meta(
             description="As the ruleset's `actions` schemas say: `type`, and the action's own members.",
             extra_json_schema={"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}}},
         ),
-    ]
+    ] = UNSET
     expected_version: Version | UnsetType = UNSET
+    signed: Signed | UnsetType = UNSET
+    signature: Signature | UnsetType = UNSET
 
 
 class Checked(Out, frozen=True):
@@ -569,6 +603,19 @@ class ReplayQuery(Query, frozen=True):
     after: Version = 0
     limit: Limit = 100
     spoilers: Literal["0", "1"] = "0"
+
+
+class ConsistencyQuery(Query, frozen=True, rename={"from_size": "from"}):
+    """From a log of so many entries to one of at least so many (else to the published one)."""
+
+    from_size: LogSize = 0
+    to: LogSize | UnsetType = UNSET
+
+
+class ProofQuery(Query, frozen=True):
+    """Against which checkpoint: the first that held the entry, or the latest."""
+
+    at: Literal["first", "latest"] = "first"
 
 
 class LibraryQuery(Query, frozen=True):

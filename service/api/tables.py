@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from engine.registry import BOTS, game_name
 from events.bodies import BotName
+from events.signing import Sealed
 from replay.position import Position
 from service import commands
 from service.access import NotAllowed, NotYourSeat, View, look
@@ -15,6 +16,7 @@ from service.api import present, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
 from service.api.rulesets import resolve
+from service.api.signed import sealed_of
 from service.index import Row, row_of
 from service.positions import Game
 
@@ -222,17 +224,20 @@ def fork_game(call: Call, game_id: bytes) -> Response:
     problems=(
         "game-not-found", "seat-not-found", "seat-taken", "wrong-status", "bad-choice", "illegal", "unknown-bot",
         "player-not-found", "not-the-creator", "record-not-sound", "archived", "key-missing", "outcome-unknown",
+        "signature-wrong", "stale", "idempotency-key-reused",
     ),
-    headers=("Location", "ETag"),
+    headers=("Location", "ETag", "Idempotency-Replayed"),
 )  # fmt: skip
 def take_seat(call: Call, game_id: bytes) -> Response:
     """Sit down, on the seat named or the first that is free.
 
     One player may hold several seats. The table's creator may let a bot sit down, and at a private table, which others
-    cannot find, another player.
+    cannot find, another player. Who signs the join keeps custody of the seat: key and dice chain are the player's own.
     """
     body, choice = call.body
     game = seen(call, game_id).game
+    if (sealed := sealed_of(body, "join")) is not None:
+        return _join_signed(call, game_id, sealed)
     player, bot = call.player, None
     if body.bot is not UNSET:
         _only_creator(call, game)
@@ -245,6 +250,21 @@ def take_seat(call: Call, game_id: bytes) -> Response:
     game, taken = commands.join(call.deps, game_id, player, seat, choice, bot)
     headers = {"Location": f"/v1/games/{game_id.hex()}/seats/{taken}", "ETag": tagged(game.version, "g")}
     return reply(present.game(call.deps, game, game.position), 201, headers)
+
+
+def _join_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
+    body, choice = call.body
+    if choice or any(part is not UNSET for part in (body.seat, body.bot, body.level, body.player)):
+        raise Problem("invalid-body", {}, {"errors": [{"pointer": "/signed", "detail": "nothing goes beside it"}]})
+    done = commands.join_signed(call.deps, game_id, call.player, sealed)
+    position = done.position
+    headers = {
+        "Location": f"/v1/games/{game_id.hex()}/seats/{sealed.action.seat}",
+        "ETag": tagged(position.version, "g"),
+    }
+    if done.again:
+        headers["Idempotency-Replayed"] = "true"
+    return reply(present.game(call.deps, call.deps.positions.load(game_id), position), 201, headers)
 
 
 def _guest(call: Call, game: Game, player: bytes) -> bytes:
@@ -319,7 +339,8 @@ def leave_seat(call: Call, game_id: bytes, seat: int) -> Response:
 def start_game(call: Call, game_id: bytes) -> Response:
     """Begin: nobody sits down any more, the server opens its first link, the rules draw what they draw at the start.
 
-    For the table's creator, once every seat is taken.
+    For the table's creator, once every seat is taken. Where seats are in self-custody play begins once each of them has
+    revealed its first link.
     """
     _only_creator(call, seen(call, game_id).game)
     game = commands.start(call.deps, game_id)

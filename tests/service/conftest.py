@@ -1,7 +1,7 @@
 """The words in which the tests of the service speak: a house with a service in it, players, tables and seats."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,11 @@ from werkzeug.test import TestResponse
 
 from events.notes import Signer
 from events.redis_client import ephemeral
+from events.seat import new_secret
 from service.app import create_app
 from service.bootstrap import Deps, bootstrap
 from service.config import Config
+from service.self_custody import MEDIA_TYPE, SelfCustody
 
 MASTER = "11" * 32
 ORIGIN = "test.example/games"
@@ -59,6 +61,10 @@ class House:
     def player(self, name: str = "Ada") -> "Caller":
         """A new player."""
         return self.nobody.register(name)
+
+    def holder(self, table: "Table", caller: "Caller", secret: bytes | None = None) -> "Seated":
+        """A player who keeps the keys of a seat."""
+        return Seated(table, caller, secret)
 
     def auditor(self, role: str = "auditor") -> "Caller":
         """A new player with a role."""
@@ -170,6 +176,49 @@ class Table:
 
     def problem(self, answer: TestResponse) -> str:
         return refused(answer)
+
+
+class Seated:
+    """A player with a seat in self-custody: the client of the product, over the test's transport."""
+
+    def __init__(self, table: Table, caller: Caller, secret: bytes | None = None) -> None:
+        self.table, self.caller, self.secret = table, caller, secret or new_secret()
+        self.holder = SelfCustody(bytes.fromhex(table.id), self.secret, self.fetch, self.post)
+        self.answer: Any = None
+
+    def fetch(self, after: int) -> bytes:
+        answer = self.caller.get(f"{self.table.path}/events?after={after}", {"Accept": MEDIA_TYPE})
+        assert answer.status_code == 200, answer.text
+        assert answer.content_type == MEDIA_TYPE
+        return answer.data
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        self.answer = self.caller.post(f"{self.table.path}/{path}", json=body)
+        return self.answer.json
+
+    def joins(self, seat: int, **choice: Any) -> "Seated":
+        self.holder.join(seat, choice)
+        assert self.answer.status_code == 201, self.answer.text
+        return self
+
+    def unsent(self, verb: str) -> dict[str, Any]:
+        """The body of a request that the seat makes and does not send."""
+        made: dict[str, Any] = {}
+        self.holder._post = lambda path, body: made.update(body)
+        getattr(self.holder, verb)()
+        self.holder._post = self.post
+        return made
+
+    def move(self) -> dict[str, Any]:
+        """The first thing that is legal now."""
+        legal = self.table.legal(self.caller, f"?seat={self.holder.seat}")
+        found: dict[str, Any] = dict(legal["actions"][0]["action"])
+        return found
+
+    def moves(self, action: dict[str, Any] | None = None) -> TestResponse:
+        asked = dict(action or self.move())
+        self.holder.act(asked.pop("type"), asked)
+        return self.answer
 
 
 def refused(answer: TestResponse) -> str:
