@@ -11,10 +11,12 @@
 One process writes (service/sequencer.py). A reader trusts nothing beyond the published checkpoint.
 """
 
+import os
 import threading
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
 
@@ -52,6 +54,7 @@ class Journal:
     end: int = 0
     """Bytes that hold whole records."""
 
+    inode: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def catch_up(self) -> None:
@@ -62,6 +65,8 @@ class Journal:
     def _catch_up(self) -> None:
         try:
             with self.path.open("rb") as file:
+                if (found := os.fstat(file.fileno()).st_ino) != self.inode:  # another log took the place of this one
+                    self.sizes, self.starts, self.end, self.inode = array("Q"), array("Q"), 0, found
                 file.seek(self.end)
                 data = file.read()
         except FileNotFoundError:
@@ -187,6 +192,12 @@ class LogFolder:
             note = self.journal.first(new)
         size = checkpoint_of(note).size
         return Continuation(old, tuple(merkle.consistency(old, size, self.tree(size).node)), note)
+
+
+@lru_cache(maxsize=8)
+def log_at(path: Path) -> LogFolder:
+    """The log in a folder, the same object for all of a process: it remembers what it read of the journal."""
+    return LogFolder(path)
 
 
 def record(kind: Kind, game_id: bytes, leaf: int) -> bytes:

@@ -417,9 +417,14 @@ class Sequencer:
         """Let everybody see a checkpoint, and who signs this log."""
         self._replace(log_folder.CHECKPOINT, note)
         self._at("published")
-        claim = Policy(tuple(signer.verifier for signer in self._in_force()), receipts=self._receipts)
-        self._replace(log_folder.POLICY, claim.text.encode())
+        self._replace(log_folder.POLICY, self._claim().encode())
         make_folder(self.folder.path / log_folder.INDEX)
+
+    def _claim(self) -> str:
+        """The policy: keys in force, and those that were, without which checkpoints of their time say nothing."""
+        retired = tuple(Verifier.parse(vkey) for vkey in sorted(self._retired))
+        logs = (*(signer.verifier for signer in self._in_force()), *retired)
+        return Policy(tuple(dict.fromkeys(logs)), receipts=self._receipts).text
 
     def _replace(self, name: str, data: bytes) -> None:
         if not self._has(name) or self.folder.read(name) != data:

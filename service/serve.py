@@ -57,7 +57,9 @@ def serve(config: Config) -> None:
     with _listen(config.host, config.port) as listener, _stop_signals() as stopping:
         address = _address(listener)
         if config.ephemeral:
-            _serve_here(config, listener, address, stopping)
+            with tempfile.TemporaryDirectory(prefix="annals-log-") as folder:
+                here = replace(config, log_dir=config.log_dir or folder)
+                _serve_here(here, listener, address, stopping)
         else:
             _supervise(config, listener, address, stopping)
 
@@ -72,6 +74,7 @@ def _serve_here(config: Config, listener: socket.socket, address: str, stopping:
     from service.app import create_app
     from service.bootstrap import bootstrap
     from service.clerk import Clerk
+    from service.sequencer import sequencer_of
 
     logs.configure(config.log_level, "serve")
     deps = bootstrap(config)
@@ -86,6 +89,8 @@ def _serve_here(config: Config, listener: socket.socket, address: str, stopping:
         threading.Thread(target=clerk.run, name="clerk", daemon=True),
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="web", daemon=True),
     ]
+    if (sequencer := sequencer_of(deps)) is not None:
+        threads.append(threading.Thread(target=sequencer.run, args=(stopping,), name="sequencer", daemon=True))
     for thread in threads:
         thread.start()
     _greet(address, config, lambda: all(thread.is_alive() for thread in threads), stopping)
@@ -417,16 +422,24 @@ def _tell(text: str) -> None:
 
 
 def run_clerk(config: Config) -> None:
-    """The process `annals clerk`: one clerk, until SIGTERM or the end of its supervisor."""
+    """The process `annals clerk`: a clerk, and beside it the sequencer, until SIGTERM or the end of its supervisor."""
     from service import demo, logs
     from service.bootstrap import bootstrap
     from service.clerk import Clerk
+    from service.sequencer import sequencer_of
 
     logs.configure(config.log_level, "clerk")
-    clerk = Clerk(deps := bootstrap(config))
+    clerk, stopping = Clerk(deps := bootstrap(config)), threading.Event()
+
+    def stop(*_: object) -> None:
+        stopping.set()
+        clerk.stop()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: clerk.stop())
-    on_leash(clerk.stop)
+        signal.signal(number, stop)
+    on_leash(stop)
+    if (sequencer := sequencer_of(deps)) is not None:
+        threading.Thread(target=sequencer.run, args=(stopping,), name="sequencer").start()
     if config.demo:
         threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
     clerk.run()
