@@ -7,7 +7,7 @@ from flask import Response
 from msgspec import UNSET
 
 from events.tlog.policy import Policy
-from events.tlog.tiles import Missing
+from events.tlog.tiles import BadTile, Missing
 from service.api import shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call
@@ -53,7 +53,7 @@ def show_tile(call: Call, tile: str) -> Response:
     """
     try:
         data = _found(lambda: _log(call).tile(f"tile/{tile}"))
-    except Missing as error:
+    except (Missing, BadTile) as error:
         raise Problem("not-found") from error
     return Response(data, headers={"Cache-Control": f"public, {_FOREVER}"}, content_type=OCTETS)
 
