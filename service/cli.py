@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -26,6 +26,33 @@ def _database(command: Command) -> Command:
         help="Directory of the embedded database [ANNALS_DATA, else .annals]; REDIS_URL names another server.",
     )
     return option(command)
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class _JudgingCommand(click.Command):
+    """A command whose exit codes are verdicts: a wrong call, which is 2 for click, exits with 64 (EX_USAGE)."""
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _wrong_call():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _wrong_call():
+            return super().invoke(ctx)
+
+
+class _WrongCall(click.UsageError):
+    exit_code = 64
+
+
+@contextmanager
+def _wrong_call() -> Iterator[None]:
+    try:
+        yield
+    except click.UsageError as error:
+        raise _WrongCall(error.format_message(), error.ctx) from error
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -169,6 +196,51 @@ def validate(games: tuple[str, ...], data: Path | None, quiet: bool) -> None:
     sys.exit(code)
 
 
+@main.command()
+@click.argument("game")
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="File to write, - is standard output [by id].")
+@click.option("--token", envvar="ANNALS_TOKEN", help="Of a player who may see the game, if it is not public.")
+@_database
+def export(game: str, output: str | None, token: str | None, data: Path | None) -> None:
+    """Write the audit bundle of GAME (an id, or an address of a service): what `verify` judges without either."""
+    from replay.bundle import SUFFIX
+    from service.exporting import NoBundle, from_database, from_server
+
+    game_id = _game_id(game)
+    try:
+        if "://" in game:
+            bundle = from_server(game, token)
+        else:
+            with _Opened(data) as deps:
+                bundle = from_database(deps, game_id)
+    except NoBundle as error:
+        _give_up(error)
+    with click.open_file(output or game_id.hex() + SUFFIX, "wb") as file:
+        file.write(bundle)
+    click.echo(f"{len(bundle)} bytes in {output or game_id.hex() + SUFFIX}", err=True)
+
+
+@main.command(cls=_JudgingCommand)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--policy", type=_FILE, help="Whom to believe: a C2SP tlog-policy. Without it the log is not looked at.")
+@click.option("--receipts-key", metavar="VKEY", help="The receipts key [the policy's line '# annals-receipts VKEY'].")
+@click.option("--receipt", "receipts", type=_FILE, multiple=True, help="A receipt or refusal that a player kept.")
+@click.option("--request", "requests", type=_FILE, multiple=True, help="A signed request that was never answered.")
+@click.option("--tlog-only", is_flag=True, help="Without the rules of the game: chains, signatures, log and receipts.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where there are limits.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option("--lang", "language", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
+def verify(file: Path, **how: Any) -> None:
+    """Judge FILE, an audit bundle (or .annals events), without a server, a database or a network.
+
+    Exit code: 0 VERIFIED (3 with limits and --strict), 2 REFUTED, 4 NOT PROVEN, 5 UNDETERMINED; 64 a wrong call, 70 a
+    crash: no verdict.
+    """
+    from service.judging import run_verify
+
+    sys.exit(run_verify(file, **how))
+
+
 @main.command("export-events")
 @click.argument("game")
 @click.option("--output", "-o", type=click.File("wb"), default="-", help="File to write [standard output].")
@@ -226,9 +298,17 @@ def keys(new: bool, data: Path | None) -> None:
 @click.option("--seats", type=click.IntRange(1, 12), default=2, show_default=True, help="Seats of the new table.")
 @click.option("--bots", is_flag=True, help="Bots take the other seats of the new table, and it starts.")
 @click.option("--choose", multiple=True, metavar="FIELD=VALUE", help="What your seat chooses, such as hero=tala.")
+@click.option(
+    "--keep-keys",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Sit down in self-custody, with the account secret in FILE (made if it is not there).",
+)
 @click.option("--lang", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
 def play(**asked: Any) -> None:
     """Play or watch GAME (an id or an address) in the terminal, over the REST API."""
+    from replay.position import Diverged
+    from service.self_custody import NotSeated
     from service.terminal_client import Refused
     from service.terminal_client import play as run
 
@@ -236,7 +316,7 @@ def play(**asked: Any) -> None:
         raise click.UsageError("say which GAME, or --new RULESET")
     try:
         run(**asked)
-    except Refused as error:
+    except (Refused, Diverged, NotSeated) as error:
         _give_up(error)
 
 

@@ -9,6 +9,8 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from events.event import Event
 from events.seat import SeatKey
 from events.signing import Sealed, SignedAction
@@ -22,7 +24,10 @@ Checkpoint = tuple[int, bytes]
 
 
 class NotSeated(Exception):
-    """The seat is not held by a key of this secret."""
+    """The seat is not held by a key of this secret, or none is held yet."""
+
+    def __init__(self, seat: int | None = None) -> None:
+        super().__init__("no seat is held yet" if seat is None else f"seat {seat} is not held with this secret")
 
 
 class SelfCustody:
@@ -55,9 +60,14 @@ class SelfCustody:
         return self.position
 
     def join(self, seat: int, choice: Mapping[str, Any], cp: Checkpoint | None = None) -> Any:
-        """Sit down. ``cp``: the checkpoint of the log of games, verified to cover the opening of this table."""
+        """Sit down. ``cp``: the checkpoint of the log of games, verified to cover the opening of this table.
+
+        :raises msgspec.ValidationError: it is no choice of the ruleset.
+        """
         position = self.catch_up()
         assert position.create is not None
+        if position.rules is not None:  # what is signed is complete
+            choice = msgspec.to_builtins(msgspec.convert(choice, position.rules.choice))
         self._key = SeatKey(self._secret, position.game_id, seat, position.version, position.create.chain_len)
         return self._send("seats", self._key.join(position.head, dict(choice), cp))
 

@@ -4,10 +4,12 @@ It sits at one table: shows the board, lists the legal actions by number, sends 
 others do as it happens.
 """
 
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -17,8 +19,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 from engine.registry import game_name
+from events.seat import SECRET_LENGTH, new_secret
 from replay.games import telling
 from replay.words import words
+from service.self_custody import MEDIA_TYPE, SelfCustody
 
 CLOSED: Final = ("finished", "abandoned", "void")
 HELP: Final = "a number plays it · ? what is refused, and why · b board · r resign · q quit"
@@ -51,6 +55,13 @@ class Api:
         :raises Refused: the service says no.
         """
         return self._accepted(self.try_post(path, body, **query)).json()
+
+    def fetch(self, path: str, media: str, **query: Any) -> bytes:
+        """What is at a path, in another media type.
+
+        :raises Refused: the service says no.
+        """
+        return self._accepted(self._send("GET", path, params=query, headers={"Accept": media})).content
 
     def try_post(self, path: str, body: Mapping[str, Any] | None = None, **query: Any) -> httpx.Response:
         """The same, where a refusal is an answer too."""
@@ -138,13 +149,18 @@ def play(
     seats: int,
     bots: bool,
     choose: Sequence[str],
+    keep_keys: Path | None,
     lang: str,
     ask: Callable[[str], str] | None = None,
     console: Console | None = None,
 ) -> None:
     """Play or watch one game until it is over or the person has had enough.
 
+    ``keep_keys``: a file with an account secret, made if it is not there; we sit down in self-custody, sign whatever we
+    do, and check every event of the game before we sign the next.
+
     :raises Refused: the service says no, or is not there.
+    :raises replay.position.Diverged: the service's history of a game whose keys we keep does not hold.
     """
     console = console or Console()
     if game is not None and "://" in game:
@@ -155,11 +171,37 @@ def play(
         registered = api.post("/v1/players", {"name": name})
         api.token = registered["token"]
         console.print(f"You are {registered['name']}. To come back: ANNALS_TOKEN={registered['token']}", markup=False)
+    secret = None if keep_keys is None else account_secret(keep_keys)
+    chosen = choices(choose)
     if new is not None:
-        game = _open(api, new, seats, choices(choose), bots=bots)
+        game = _open(api, new, seats, {"sit": False} if secret else chosen)
         console.print(f"The table is {api.server}/v1/games/{game}", markup=False)
     assert game is not None
-    Table(api, game.rstrip("/").rpartition("/")[2], console, ask or console.input).sit()
+    table = Table(api, game.rstrip("/").rpartition("/")[2], console, ask or console.input)
+    if secret is not None:
+        table.keep_keys(secret, chosen)
+    if new is not None and bots:
+        _fill(api, table.path)
+    table.sit()
+
+
+def account_secret(path: Path) -> bytes:
+    """The account secret in a file of mode 0600, made if it is not there.
+
+    :raises Refused: the file holds none.
+    """
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(new_secret().hex() + "\n")
+    except FileExistsError:
+        pass
+    try:
+        secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except ValueError:
+        secret = b""
+    if len(secret) != SECRET_LENGTH:
+        raise Refused(f"{path} holds no account secret: {2 * SECRET_LENGTH} hex digits")
+    return secret
 
 
 def choices(pairs: Sequence[str]) -> dict[str, str]:
@@ -167,21 +209,25 @@ def choices(pairs: Sequence[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
-def _open(api: Api, game: str, seats: int, chosen: Mapping[str, str], *, bots: bool) -> str:
-    """A new table: the newest ruleset of that game, with us on seat 1."""
+def _open(api: Api, game: str, seats: int, chosen: Mapping[str, Any]) -> str:
+    """A new table: the newest ruleset of that game, with us on seat 1 unless ``sit`` is false."""
     if api.token is None:
         raise Refused("who opens the table? Give --name to register, or --token")
     offered = [one["ruleset"] for one in api.get("/v1/rulesets")["rulesets"]]
     found = [one for one in offered if game in (one, game_name(one))]
     if not found:
         raise Refused(f"no game {game} is on offer; there are: {', '.join(offered)}")
-    table = api.post("/v1/games", {"ruleset": found[-1], "seats": seats, **chosen})["game_id"]
-    if bots:
-        bot = api.get(f"/v1/rulesets/{found[-1]}")["bots"][0]["name"]
-        for _ in range(seats - 1):
-            api.post(f"/v1/games/{table}/seats", {"bot": bot})
-        api.post(f"/v1/games/{table}/start")
-    return str(table)
+    return str(api.post("/v1/games", {"ruleset": found[-1], "seats": seats, **chosen})["game_id"])
+
+
+def _fill(api: Api, table: str) -> None:
+    """Bots take the free seats of a table, and it starts."""
+    game = api.get(table)
+    bot = api.get(f"/v1/rulesets/{game['ruleset']}")["bots"][0]["name"]
+    for seat in game["seats"]:
+        if seat["player_id"] is None:
+            api.post(f"{table}/seats", {"bot": bot})
+    api.post(f"{table}/start")
 
 
 @dataclass(slots=True)
@@ -194,6 +240,32 @@ class Table:
     ask: Callable[[str], str]
     told: int = 0
     """The version up to which everything was told."""
+    holder: SelfCustody | None = None
+    """Our seat in self-custody."""
+
+    def keep_keys(self, secret: bytes, chosen: Mapping[str, str]) -> None:
+        """Go on with the seat that was taken with this secret, or sit down on the first that is free.
+
+        :raises Refused: no seat is free.
+        """
+
+        def post(path: str, body: Mapping[str, Any]) -> Any:
+            return self.api.post(f"{self.path}/{path}", body)
+
+        self.holder = SelfCustody(bytes.fromhex(self.game_id), secret, self._stored, post)
+        me = self.api.get("/v1/me")["player_id"]
+        seats = self.api.get(self.path)["seats"]
+        for seat in seats:
+            if seat["player_id"] == me and seat["custody"] == "self":
+                self.holder.resume(seat["seat"])
+                return
+        free = next((seat["seat"] for seat in seats if seat["player_id"] is None), None)
+        if free is None:
+            raise Refused("no seat is free")
+        self.holder.join(free, chosen)
+
+    def _stored(self, after: int) -> bytes:
+        return self.api.fetch(f"{self.path}/events", MEDIA_TYPE, after=after)
 
     @property
     def path(self) -> str:
@@ -208,7 +280,12 @@ class Table:
             game = self.api.get(self.path)
             mine = [seat["seat"] for seat in game["seats"] if me is not None and seat["player_id"] == me]
             due = [seat for seat in mine if seat in game["to_act"]]
-            if game["status"] in CLOSED:
+            holder = self.holder
+            if holder is not None and holder.seat in game["to_reveal"]:
+                holder.reveal()
+            elif holder is not None and holder.seat in game["to_sign_off"]:
+                holder.sign_off()
+            elif game["status"] in CLOSED:
                 self._tell(game["version"])
                 self._show_end(game)
                 return
@@ -238,7 +315,7 @@ class Table:
                 for refused in legal["refused"]:
                     self.console.print(Text(f"  {refused['target']}: {refused['message']} [{refused['rule']}]"))
             elif answer == "r":
-                self.api.post(f"{self.path}/seats/{seat}/resign")
+                self._resign(seat)
                 return True
             elif answer.isdigit() and 1 <= int(answer) <= len(legal["actions"]):
                 return self._act(legal["actions"][int(answer) - 1]["action"], legal["version"], seat)
@@ -246,11 +323,21 @@ class Table:
                 self.console.print(Text(f"  {HELP}"))
 
     def _act(self, action: Mapping[str, Any], version: int, seat: int) -> bool:
-        body = {"action": action, "expected_version": version}
-        response = self.api.try_post(f"{self.path}/actions", body, seat=seat)
-        if not response.is_success:  # the table moved on meanwhile, say: look again
-            self.console.print(Text(f"  {problem(response)}", style="yellow"))
+        try:
+            if self.holder is not None and self.holder.seat == seat:
+                args = dict(action)
+                self.holder.act(args.pop("type"), args)
+            else:
+                self.api.post(f"{self.path}/actions", {"action": action, "expected_version": version}, seat=seat)
+        except Refused as refused:  # the table moved on meanwhile, say: look again
+            self.console.print(Text(f"  {refused}", style="yellow"))
         return True
+
+    def _resign(self, seat: int) -> None:
+        if self.holder is not None and self.holder.seat == seat:
+            self.holder.resign()
+        else:
+            self.api.post(f"{self.path}/seats/{seat}/resign")
 
     def _follow(self, mine: Sequence[int]) -> None:
         """Tell what the others do, until one of our seats is to act or the game is over."""
@@ -258,7 +345,8 @@ class Table:
             if kind == "end":
                 return
             self._tell_event(event)
-            if mine and any(seat in mine for seat in self.api.get(self.path)["to_act"]):
+            game = self.api.get(self.path)
+            if any(seat in mine for seat in (*game["to_act"], *game["to_reveal"], *game["to_sign_off"])):
                 return
 
     def _tell(self, version: int) -> None:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -42,7 +43,7 @@ class Terminal:
     def play(self, **asked: Any) -> str:
         form = {
             "game": None, "server": "http://annals.test", "token": None, "name": None, "new": None, "seats": 2,
-            "bots": False, "choose": (), "lang": "en",
+            "bots": False, "choose": (), "keep_keys": None, "lang": "en",
         }  # fmt: skip
         play(**form | asked, ask=self.ask, console=self.console)
         return self.screen.getvalue()
@@ -67,6 +68,24 @@ def test_a_person_plays_against_bots_until_the_game_is_over(terminal: Terminal) 
     acted = {event.seat for event in terminal.house.deps.log.read(bytes.fromhex(game.game_id)).events}
     assert {1, 2} <= acted
     assert terminal.house.deps.positions.load(bytes.fromhex(game.game_id)).position.grade == "EXACT"
+
+
+def test_a_person_who_keeps_the_keys_plays_until_the_game_is_over(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.answers = lambda question: "1"
+    secret = tmp_path / "account"
+    screen = terminal.play(new="donjon", name="Ada", bots=True, choose=("hero=aderyn",), keep_keys=secret)
+    assert "won by seat" in screen
+    assert secret.stat().st_mode & 0o777 == 0o600
+    (game,) = terminal.house.nobody.get("/v1/games").json["games"]
+    assert (game["status"], game["seats"][0]["custody"]) == ("finished", "self")
+    events = terminal.house.nobody.get(f"/v1/games/{game['game_id']}/events?limit=500").json["events"]
+    assert "signoff" in [event["kind"] for event in events]
+
+
+def test_a_file_that_holds_no_account_secret_is_said_plainly(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "account").write_text("secret")
+    with pytest.raises(Refused, match="64 hex digits"):
+        terminal.play(new="donjon", name="Ada", keep_keys=tmp_path / "account")
 
 
 def test_legal_actions_are_numbered_with_their_labels(terminal: Terminal) -> None:
