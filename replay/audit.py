@@ -187,6 +187,13 @@ def audit_bundle(data: bytes, trust: Trust, language: str = "en", unpacked: int 
     return Auditor(record, bundle.files, bundle, trust, language).verdict()
 
 
+def audit_events(items: Iterable[Event | Damage], trust: Trust, language: str = "en") -> Verdict:
+    """Check the events of an ``.annals`` file, in their order there."""
+    found = list(items)
+    game_id = next((item.game_id for item in found if isinstance(item, Event)), bytes(16))
+    return Auditor(Record.of_file(game_id, found), {}, None, trust, language).verdict()
+
+
 def _unreadable(why: str, language: str) -> Verdict:
     say = words(language)
     first = Check("V0", say.raw("table.check.V0"), FAIL, why)
@@ -292,7 +299,7 @@ class Auditor:
             found.append((self._place, finding))
 
     def _of(self, check: str) -> list[Bad]:
-        return [Bad(place, finding.detail) for place, finding in self._found.get(check, ())]
+        return [Bad(place, _sides(finding), finding.rule or None) for place, finding in self._found.get(check, ())]
 
     def _kind(self, kind: str) -> Iterator[tuple[int, Event]]:
         return ((n, event) for n, event in enumerate(self._events, 1) if event is not None and event.kind == kind)
@@ -710,7 +717,7 @@ class Auditor:
 
     def _refold(self) -> None:
         """V12: under the game's own rules each action was legal, each draw asked for, each state the stored one."""
-        position, found = self._position, self._found.get("V12", [])
+        position, found = self._position, self._of("V12")
         if not self._trust.rules:
             self._note("V12", NOT_CHECKED)
             self._limit("rules-not-folded")
@@ -721,10 +728,9 @@ class Auditor:
             self._checks["V12"] = self._check("V12", NOT_CHECKED, event=position.unverified_from)
             self._unsure.add("V12")
             return
-        bad = [Bad(place, _sides(finding), finding.rule or None) for place, finding in found]
         if not found and not self._claimed_state_holds():
-            bad.append(Bad(None, f"{STATE} is not the state that the game ended in", proves=self._manifest_signed))
-        self._judge("V12", bad)
+            found.append(Bad(None, f"{STATE} is not the state that the game ended in", proves=self._manifest_signed))
+        self._judge("V12", found)
 
     def _claimed_state_holds(self) -> bool:
         position, claimed = self._position, self._files.get(STATE)
