@@ -20,6 +20,8 @@ LAIR: Final = 112
 """The width of the lair."""
 PHASES: Final = {"monster": "swords", "loot": "closed-chest", "dragon": "dragon", "regroup": "campfire"}
 """The phases of a level, each with its drawing."""
+FEW: Final = 10
+"""No more heroes than these are shown with their powers to somebody who chooses."""
 SLOT: Final = 69
 """The width of a treasure."""
 
@@ -76,7 +78,7 @@ class Board:
                 write(said, 43, 17, 13, "b", 66),
                 id="level",
             ),
-            self.delves(43, 32, number),
+            write(scene.say("delve-short", delve=number, delves=DELVES), 43, 32, 11, "dim", 66),
         ]
         x = 112.0
         for phase, icon in PHASES.items():
@@ -100,10 +102,6 @@ class Board:
             said = scene.say(f"phase-name.{self.state.phase}")
             parts.append(write(said, 312, 23, 12, "b m", 76))
         return joined(*parts)
-
-    def delves(self, x: float, y: float, number: int) -> Markup:
-        """Which of a seat's delves it is."""
-        return write(self.scene.say("delve", delve=number, delves=DELVES), x, y, 11, "dim", 64)
 
     # -- the dungeon -----------------------------------------------------------------------------------------------
 
@@ -129,7 +127,9 @@ class Board:
                 parts.append(tag("g", title(said), *shown, id=name))
         if not index and not delve.reserve.get("0"):
             said = scene.say("cleared" if self.state.phase != "forming" else "not-yet")
-            parts.append(write(said, wide / 2, 60, 13, "b m", wide - 20))
+            parts.append(write(said, wide / 2, 32 if delve.reserve else 92, 13, "b m", wide - 20))
+            if not delve.reserve and (icon := PHASES.get(self.state.phase)):
+                parts.append(scene.sheet.use(icon, wide / 2, 43, 1.05))
         if first := delve.reserve.get("0"):
             order = sorted(first, key=lambda die: (FACES.index(first[die]), die))
             shown = [scene.die(first[die], *spot(i), DIE, die) for i, die in enumerate(order)]
@@ -139,30 +139,25 @@ class Board:
         self.lay(joined(*parts, lair), 134)
 
     def waiting(self) -> Markup:
-        """Below the level's dice: the supply of blank dice; of a Scout the dice of later levels too."""
+        """Below the level's dice: of a Scout those of later levels; the supply of blank dice."""
         scene, delve = self.scene, self.delve
         parts: list[Markup] = []
-        x = 10.0
+        x = 9.0
         for level, dice in sorted(delve.reserve.items()):
             if level == "0":
                 continue
             said = scene.say("level", level=int(level))
-            shown = [write(f"{said}:", x, 120, 10.5, "b", 46)]
-            x += 48
-            for die in sorted(dice, key=lambda die: (FACES.index(dice[die]), die)):
-                shown.append(scene.die(dice[die], x, 105, 21, die))
-                x += 22
+            shown = [write(f"{said}:", x, 63, 11, "b", 90)]
+            for i, die in enumerate(sorted(dice, key=lambda die: (FACES.index(dice[die]), die))):
+                shown.append(scene.die(dice[die], x + i * 31, 68, 30, die))
             parts.append(tag("g", title(said), *shown, id=f"reserve-{level}"))
-            x += 6
-        if not parts:
-            parts.append(write(scene.say("supply"), 10, 120, 10.5, "", 96))
-            x = 108
-        else:
-            x = 228 - 10 * len(delve.supply)
-        for i, die in enumerate(delve.supply):
-            size, step = (13, 16) if x == 108 else (8, 10)
-            parts.append(scene.blank(x + i * step, 122 - 6 - size / 2, size, die, scene.say("in-supply"), "night"))
-        return joined(*parts)
+            x += max(31 * len(dice), 62) + 20
+        supply = delve.supply
+        parts.append(write(scene.say("supply", count=len(supply)), 10, 120, 11, "", 108))
+        blanks = [
+            scene.blank(122 + i * 16, 109, 13, die, scene.say("in-supply"), "night") for i, die in enumerate(supply)
+        ]
+        return joined(*parts, *blanks)
 
     def lair(self) -> Iterator[Markup]:
         """The Dragon: asleep while there are too few dice; of so many, how many are there."""
@@ -239,20 +234,19 @@ class Board:
         if delve.removed:
             out = scene.say("removed", count=len(delve.removed))
             shown = [scene.blank(x + i * 17, y + 4, 15, die, out, "refused") for i, die in enumerate(delve.removed)]
-            yield tag("g", title(out), *shown, id="removed")
             x += len(delve.removed) * 17 + 4
-            yield write(out, x, y + 16, 10, "dim", 80)
+            yield tag("g", title(out), *shown, write(out, x, y + 16, 11, "", 46), id="removed")
         elif not count:
             yield write(said, x - 8, y + 16, 11, "dim", 110)
         scrolls = [o for offers in scene.legal.values() for o in offers if isinstance(o.action, UseScroll)]
         if scrolls:
-            label = scene.say("button.scrolls")
+            label, left = scene.say("button.scrolls"), 236 if delve.removed else 200
             yield tag(
                 "g",
                 title(label),
-                tag("rect", class_="button", x=232, y=y - 1, width=114, height=25, rx=8),
-                scene.sheet.use("scroll", 247, y + 11, 0.3),
-                write(label, 301, y + 16, 12, "label b m", 82),
+                tag("rect", class_="button", x=left, y=y - 1, width=346 - left, height=25, rx=8),
+                scene.sheet.use("scroll", left + 15, y + 11, 0.3),
+                write(label, left / 2 + 185, y + 16, 12, "label b m", 312 - left),
                 id="scrolls",
             )
 
@@ -293,29 +287,42 @@ class Board:
     # -- before a delve --------------------------------------------------------------------------------------------
 
     def choice(self) -> None:
-        """The heroes that nobody has, to choose from."""
-        scene = self.scene
+        """The heroes that nobody has, to choose from; with their powers, unless there are too many of them."""
         names = heroes_left(self.state)
-        parts = []
-        for i, name in enumerate(names):
-            hero = HEROES[name]
-            sort = "novice" if hero.master else "legend"
-            parts.append(
-                tag(
-                    "g",
-                    title(f"{scene.term(name)}. {scene.specialty(hero.novice)} {self.about_ultimate(hero.novice)}"),
-                    tag("rect", class_="card", x=0, y=0, width=114, height=44, rx=7),
-                    scene.crest(name, sort, 22, 22, 0.52),
-                    *name_of(scene.term(name), 43, 66),
-                    id=f"hero-{name}",
-                    transform=place(2 + i % 3 * 117, 2 + i // 3 * 48),
-                )
-            )
-        self.lay(joined(*parts), 4 + 48 * -(-len(names) // 3))
+        if len(names) <= FEW:
+            for name in names:
+                self.lay(*self.full(name))
+            return
+        cards = [tag("g", *self.compact(name), id=f"hero-{name}", transform=place(2 + i % 3 * 117, 2 + i // 3 * 48))
+                 for i, name in enumerate(names)]  # fmt: skip
+        self.lay(joined(*cards), 4 + 48 * -(-len(names) // 3))
+
+    def compact(self, name: str) -> Iterator[Markup]:
+        """A hero to choose: crest and name."""
+        scene, hero = self.scene, HEROES[name]
+        yield title(f"{scene.term(name)}. {scene.specialty(hero.novice)} {self.about_ultimate(hero.novice)}")
+        yield tag("rect", class_="card", x=0, y=0, width=114, height=44, rx=7)
+        yield scene.crest(name, "novice" if hero.master else "legend", 22, 22, 0.52)
+        yield from name_of(scene.term(name), 43, 66)
+
+    def full(self, name: str) -> tuple[Markup, float]:
+        """A hero to choose: crest, name, both powers in words; and how high it is."""
+        scene, hero = self.scene, HEROES[name]
+        powers = scene.specialty(hero.novice), self.about_ultimate(hero.novice)
+        lines = [line for power in powers for line in folded(power, 11, SIDE_BY_SIDE - 62)]
+        high = max(26 + 14 * len(lines), 50)
+        parts = [
+            title(f"{scene.term(name)}. {' '.join(powers)}"),
+            tag("rect", class_="card", x=1, y=0.5, width=SIDE_BY_SIDE - 2, height=high, rx=7),
+            scene.crest(name, "novice" if hero.master else "legend", 26, min(high / 2, 30), 0.62),
+            write(scene.term(name), 54, 17, 13.5, "b", SIDE_BY_SIDE - 62),
+            *(write(line, 54, 32 + 14 * i, 11, "", SIDE_BY_SIDE - 60) for i, line in enumerate(lines)),
+        ]
+        return tag("g", *parts, id=f"hero-{name}"), high + 4
 
     def about_ultimate(self, side: Side) -> str:
         """A hero's ultimate by name and in words."""
-        return f"{self.scene.term(side.ultimate.name)}: {self.scene.ultimate(side)}"
+        return self.scene.named(self.scene.term(side.ultimate.name), self.scene.ultimate(side))
 
     def before(self) -> None:
         """Between two delves: the door."""
@@ -328,10 +335,10 @@ class Board:
             scene.sheet.use("door", 60, 57, 1.3),
             scene.crest(self.state.seat.hero, sort, 150, 40, 0.9),
             write(name, 190, 34, 17, "b", 150),
-            self.delves(190, 52, number),
+            write(scene.say("delve", delve=number, delves=DELVES), 190, 52, 12, "", 150),
         ]
         lines = folded(self.scene.last_delve(), 11, SIDE_BY_SIDE - 130)[:3]
-        parts += [write(line, 118, 86 + i * 14, 11, "label", SIDE_BY_SIDE - 124) for i, line in enumerate(lines)]
+        parts += [write(line, 118, 86 + i * 14, 11, "", SIDE_BY_SIDE - 124) for i, line in enumerate(lines)]
         self.lay(joined(*parts), 118)
 
 

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from engine.dungeon_roll.components import DELVES, MASTER_XP, treasure_value
 from engine.dungeon_roll.heroes import HEROES, Side
 from engine.dungeon_roll.turns import DELVING, score
-from replay.pictures.dungeon_roll.scene import Scene, in_order, standing
-from replay.pictures.shared import WIDTH, folded, joined, place, tag, title, wrapped, write
+from replay.pictures.dungeon_roll.scene import GAME, Scene, in_order, standing
+from replay.pictures.shared import WIDTH, folded, joined, place, tag, title, wide, wrapped, write
 from replay.telling import Verbatim
 
 EDGE: Final = 4
@@ -51,6 +51,10 @@ class Panel:
         for seat, _ in enumerate(self.state.seats, 1):
             parts.append(row(self.scene, seat, y))
             y += ROW
+        for note in notes(self.scene):
+            for line in folded(note, 11, WIDTH - 28):
+                parts.append(write(line, 14, y + 11, 11, "", WIDTH - 28))
+                y += LINE
         return parts, y
 
     # -- the turn --------------------------------------------------------------------------------------------------
@@ -75,30 +79,36 @@ class Panel:
                 id=None if "begin" in buttons else "begin",
             ),
         ]
-        parts += [self.button(target, i, len(buttons)) for i, target in enumerate(buttons)]
-        return joined(*parts), height + 4
+        return joined(*parts, *self.buttons(buttons)), height + 4
 
     def shown(self) -> set[str]:
         """The buttons of this phase: in a delve all four ways on and out, those that are refused as outlines."""
         offered = set(self.scene.legal)
         return offered | {"proceed", "flee", "retire", "seek-glory"} if self.state.phase in DELVING else offered
 
-    def button(self, target: str, index: int, count: int) -> Markup:
-        """One of the offers in the row of buttons; only an outline where it is refused."""
-        scene = self.scene
-        width = min(170.0, (WIDTH - 2 * EDGE - 12 - 5 * (count - 1)) / count)
-        x = WIDTH / 2 - (count * width + 5 * (count - 1)) / 2 + index * (width + 5)
-        legal = target in scene.legal
-        label = scene.say(f"button.{target}", level=self.state.delve.level)
-        icon = scene.sheet.use(BUTTONS[target], 14, 15, 0.34) if BUTTONS[target] else Markup("")
-        shift = 26 if icon else 6
-        room = width - shift - 6
+    def buttons(self, targets: list[str]) -> Iterator[Markup]:
+        """A row of buttons, each as wide as its word asks for; only an outline where it is refused."""
+        scene, room = self.scene, WIDTH - 2 * EDGE - 12 - 5 * (len(targets) - 1)
+        labels = {target: scene.say(f"button.{target}", level=self.state.delve.level) for target in targets}
+        asked = {target: 13.5 * wide(labels[target]) + (36 if BUTTONS[target] else 16) for target in targets}
+        share = min(room / (sum(asked.values()) or 1), 1.3)
+        x = (WIDTH - share * sum(asked.values()) - 5 * (len(targets) - 1)) / 2
+        for target, label in labels.items():
+            width = share * asked[target]
+            yield self.button(target, label, x, width)
+            x += width + 5
+
+    def button(self, target: str, label: str, x: float, width: float) -> Markup:
+        """One of the offers."""
+        legal, icon = target in self.scene.legal, BUTTONS[target]
+        shift = 28 if icon else 6
+        drawn = self.scene.sheet.use(icon, 16, 15, 0.34) if icon else Markup("")
         return tag(
             "g",
             title(label),
-            tag("rect", class_="button" if legal else "refused", x=0, y=0, width=width, height=30, rx=8),
-            icon if legal else tag("g", icon, class_="lost"),
-            write(label, shift + room / 2, 20, 12.5, f"{'label' if legal else 'dim'} b m", room),
+            tag("rect", class_="button" if legal else "refused", x=0, y=0, width=round(width, 2), height=30, rx=8),
+            drawn if legal else tag("g", drawn, class_="lost"),
+            write(label, (shift + width - 5) / 2, 20, 12.5, f"{'label' if legal else 'dim'} b m", width - shift - 5),
             id=target,
             transform=place(x, 29),
         )
@@ -157,7 +167,7 @@ class Panel:
         lines = folded(said, 11, WIDTH - 44)
         high = 22 + LINE * len(lines)
         parts = [
-            title(f"{head}: {said}" + (f" ({scene.say(chip)})" if chip else "")),
+            title(scene.named(head, said) + (f" ({scene.say(chip)})" if chip else "")),
             tag("rect", class_="refused" if used else "slot held", x=10, y=0, width=WIDTH - 20, height=high, rx=6),
             scene.sheet.use("flame" if target == "ultimate" else "book", 23, 12, 0.24),
             write(head, 34, 16, 12.5, "b" if used else "b label", 200),
@@ -226,7 +236,7 @@ def delves(scene: Scene, number: int) -> Markup:
     pips = []
     for i in range(DELVES):
         done = i < seat.delves
-        class_ = "i" if done else "button" if i == seat.delves and now else "refused"
+        class_ = None if done else "button" if i == seat.delves and now else "refused"
         pips.append(tag("circle", class_=class_, cx=186 + i * 12, cy=11.5, r=4))
     return tag("g", title(scene.say("delves-done", count=seat.delves, delves=DELVES)), *pips)
 
@@ -237,7 +247,16 @@ def tokens(scene: Scene, treasures: dict[str, int]) -> Iterator[Markup]:
     step = min(34.0, 238 / max(len(hand), 1))
     for i, (token, count) in enumerate(hand.items()):
         x = 62 + i * step
-        yield scene.symbol(token, x + 7, 30, 0.25)
-        yield write(str(count), x + 19.5, 34, 10.5, "b m", 10)
+        yield scene.symbol(token, x + 7, 29, 0.23)
+        yield write(str(count), x + 17, 34.5, 10.5, "b m", 8)
     if not hand:
         yield write(scene.say("no-treasures"), 62, 33, 10.5, "dim", 190)
+
+
+def notes(scene: Scene) -> Iterator[str]:
+    """The table options that differ from what is usual, where they matter in a delve."""
+    usual, table = scene.rules.options(), scene.state.table
+    for option in ("champion", "scroll_phases"):
+        if (value := getattr(table, option)) != getattr(usual, option):
+            named = (scene.words.raw(f"{GAME}.option.{message}") for message in (option, f"{option}.{value}"))
+            yield scene.named(*named)

@@ -12,7 +12,7 @@ from engine.dungeon_roll.state import Seat, State
 from engine.dungeon_roll.turns import score
 from engine.protocol import Happening, Legal, Rules
 from replay.pictures.dungeon_roll.powers import of_specialty, of_ultimate
-from replay.pictures.shared import Sheet, place, tag, title, write
+from replay.pictures.shared import Sheet, place, tag, title, wide, write
 from replay.telling import Verbatim
 from replay.words import Context, words
 
@@ -103,6 +103,10 @@ class Scene:
         term = self.words.term(name, GAME)
         return term.text[:1].upper() + term.text[1:] if term else name
 
+    def named(self, name: str, said: str) -> str:
+        """``Bard Song: removes all dice of the lair.``"""
+        return self.say("note", option=Verbatim(name), value=Verbatim(said[:1].lower() + said[1:]))
+
     def hero(self, seat: Seat) -> str:
         """The name of the side that is up."""
         return self.term(seat.side.name) if seat.hero else self.say("no-hero")
@@ -184,15 +188,16 @@ class Scene:
         """The reference to a die with a face, 44 wide around 0,0: a drawing and a letter."""
         black = face in DUNGEON_FACES
         letter = self.say(f"letter.{face}")
-        width = 11 if len(letter) == 1 else 18
+        cjk = letter > "\u2e80"
+        width, size = (16.0, 13.5) if cjk else (8 * wide(letter) + 5, 11.5)
         return self.sheet.define(
             f"face-{face}",
             tag(
                 "g",
                 tag("rect", class_="night" if black else "die", x=-21, y=-21, width=42, height=42, rx=8),
                 self.symbol(face, -1.5, -2.5, 0.62 if face == "skeleton" else 0.54),
-                tag("rect", class_="bone" if black else "i", x=20 - width, y=6, width=width, height=14, rx=4),
-                write(letter, 20 - width / 2, 17, 11.5, f"b m {'label' if black else 'white'}", width),
+                tag("rect", class_="bone" if black else "i", x=20 - width, y=5, width=width, height=15, rx=4),
+                write(letter, 20 - width / 2, 17, size, f"b m {'label' if black else 'white'}"),
                 id=f"face-{face}",
             ),
         )
