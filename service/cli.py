@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from service.config import Config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Changed = TypeVar("Changed")
 
 
 def _database(command: Command) -> Command:
@@ -287,6 +289,75 @@ def keys(new: bool, data: Path | None) -> None:
     click.echo(f"{signing.receipts.vkey}  receipts" if signing.kept else "no receipts key here")
 
 
+@main.command(cls=_JudgingCommand)
+@click.argument("log")
+@click.option("--policy", type=_FILE, help="Whom to believe: a C2SP tlog-policy, got by another way than from the log.")
+@click.option("--key", metavar="VKEY", help="The log's key, instead of a policy.")
+@click.option(
+    "--memory",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("annals-monitor.json"),
+    show_default=True,
+    help="Where the last checkpoint is kept: one file a log.",
+)
+@click.option("--days", type=click.FloatRange(0), default=14.0, show_default=True, help="List games open for longer.")
+@click.option("--follow", type=click.FloatRange(1), metavar="SECONDS", help="Look again and again.")
+@click.option("--strict", is_flag=True, help="Exit with 3 where fewer witnesses signed than the policy asks for.")
+def monitor(**how: Any) -> None:
+    """Check LOG, a log of games (its folder, or the address of its service), against all that it showed before.
+
+    Without a policy or key the keys are those that the log names at the first look.
+
+    Exit code: 0 sound, 2 proof of misbehaviour (printed), 4 what is served is not what was signed, 5 cannot say; 64 a
+    wrong call.
+    """
+    from service.monitor import run_monitor
+
+    sys.exit(run_monitor(**how))
+
+
+@main.group()
+def log() -> None:
+    """The keys of the log of games, over its life."""
+
+
+@log.command()
+@_database
+def rotate(data: Path | None) -> None:
+    """Make the next key. Once the running service has added it to the log, both keys sign."""
+    from service.log_keys import rotate as run
+
+    vkey = _on_keys(lambda: run(_config(data=data), _now_ms()))
+    click.echo(f"{vkey}\nTell whoever pins the keys of the log. When they have it: annals log retire")
+
+
+@log.command()
+@_database
+def retire(data: Path | None) -> None:
+    """Retire the current key. To be called again once the running service has written that into the log."""
+    from service.log_keys import retire as run
+
+    vkey = _on_keys(lambda: run(_config(data=data), _now_ms()))
+    if vkey is None:
+        click.echo("The service retires the key with the next checkpoint; then: annals log retire")
+    else:
+        click.echo(f"{vkey} is the key of the log. Restart the service.")
+
+
+@log.command()
+@click.argument("origin")
+@_database
+def restart(origin: str, data: Path | None) -> None:
+    """Give up the log, because its key was stolen or its folder lost; begin another under the name ORIGIN.
+
+    The service must not be running. Its first entry says which log it follows; every game is entered anew.
+    """
+    from service.log_keys import restart as run
+
+    made = _on_keys(lambda: run(_config(data=data), origin))
+    click.echo(f"{made.log.vkey if made.log else ''}\n{made.receipts.vkey}\nTell whoever pins the keys of the log.")
+
+
 @main.command()
 @click.argument("game", required=False)
 @click.option(
@@ -304,6 +375,8 @@ def keys(new: bool, data: Path | None) -> None:
     metavar="FILE",
     help="Sit down in self-custody, with the account secret in FILE (made if it is not there).",
 )
+@click.option("--policy", type=_FILE, help="Trust the log of games by these keys, not by the service's own word.")
+@click.option("--without-log", is_flag=True, help="Sit down though the table's opening is in no log of games.")
 @click.option("--lang", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
 def play(**asked: Any) -> None:
     """Play or watch GAME (an id or an address) in the terminal, over the REST API."""
@@ -354,6 +427,21 @@ class _Opened:
 
     def __exit__(self, *_: object) -> None:
         self._database.close()
+
+
+def _on_keys(change: Callable[[], Changed]) -> Changed:
+    """A change of the log's keys, or why it cannot be made."""
+    from service.keys import BadKeyring
+    from service.log_keys import CannotChange
+
+    try:
+        return change()
+    except (CannotChange, BadKeyring, OSError) as error:
+        _give_up(error)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _game_id(text: str) -> bytes:

@@ -20,11 +20,12 @@ from events import codec, seeds
 from events.bodies import BotName, Create
 from events.event import Event
 from events.log import AlreadyDone, Conflict, Unavailable, idempotency_key
-from events.signing import Sealed
+from events.signing import Sealed, SignedAction
 from replay.fingerprint import rules_hash
-from replay.position import ABANDONED, EXACT, FINISHED, OPEN, PLAYING, VOID, NotYourTurn, Position
+from replay.position import ABANDONED, EXACT, FINISHED, OPEN, PLAYING, VOID, Finding, NotYourTurn, Position
 from service.access import NotYourSeat
-from service.drafts import FORK_LIMIT, Draft, MustSign, WrongStatus
+from service.drafts import FORK_LIMIT, Draft, MustSign, WrongSignature, WrongStatus
+from service.log_folder import NoLog, log_at
 from service.positions import Game, NotFound
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def submit_signed(deps: "Deps", game_id: bytes, sealed: Sealed, decide: Callable
         game = deps.positions.load(game_id)
         if (game.version, game.position.head) != (signed.head_seq, signed.head):
             raise Stale(game, signed.head_seq)
+        _check_checkpoint(deps, signed)
         draft = decide(game)
         try:
             written = deps.log.append(draft.events)
@@ -195,6 +197,28 @@ def submit_signed(deps: "Deps", game_id: bytes, sealed: Sealed, decide: Callable
         _remember(deps, game, draft)
         return Accepted(draft.events[0], draft.position, draft.happenings)
     raise Unavailable("too many others write to this game")
+
+
+def _check_checkpoint(deps: "Deps", signed: SignedAction) -> None:
+    """A checkpoint that a seat signs must be one of our log, and that of a join must hold the table's opening: else
+    the game's record would speak against this service.
+
+    :raises WrongSignature: it is not.
+    """
+    if "cp" not in signed.args:
+        return
+    log = log_at(deps.config.log_path)
+    (size, root), ours = signed.args["cp"], b""
+    with suppress(NoLog, IndexError):
+        ours = log.root(size)
+    opened = log.find("open", signed.game_id) if signed.kind == "join" else 0
+    if ours != root:
+        detail = f"no tree of {size} entries of the log of games has that root"
+    elif opened is None or opened >= size:
+        detail = f"the first {size} entries of the log of games do not hold the opening of this table"
+    else:
+        return
+    raise WrongSignature(Finding("signature", signed.head_seq + 1, detail, root.hex(), ours.hex()))
 
 
 def act_signed(

@@ -177,6 +177,17 @@ class LogFolder:
         tree = self.tree(checkpoint_of(note).size)
         return Inclusion(index, tuple(tree.inclusion(index)), note, tree.entry(index))
 
+    def root(self, size: int) -> bytes:
+        """The root of the first ``size`` leaves.
+
+        :raises IndexError: so many were not published.
+        :raises NoLog: there is no log here.
+        """
+        published = checkpoint_of(self.note()).size
+        if size > published:
+            raise IndexError(f"the published tree has {published} leaves")
+        return merkle.root(size, self.tree(published).node)
+
     def consistency(self, old: int, new: int | None = None) -> Continuation:
         """The proof that the published checkpoint (or the first signed of at least ``new`` leaves) continues a tree of
         ``old`` leaves.

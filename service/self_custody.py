@@ -14,6 +14,9 @@ import msgspec
 from events.event import Event
 from events.seat import SeatKey
 from events.signing import Sealed, SignedAction
+from events.tlog.entries import Opened
+from events.tlog.policy import Policy
+from events.tlog.proof import Inclusion
 from replay.position import Position
 
 MEDIA_TYPE: Final = "application/vnd.annals.events"
@@ -43,6 +46,7 @@ class SelfCustody:
     ) -> None:
         self.position = Position(game_id, check_dice=True)
         self._secret, self._fetch, self._post = secret, fetch, post
+        self._first: Event | None = None
         self._joined: dict[int, int] = {}
         self._key: SeatKey | None = None
 
@@ -55,9 +59,23 @@ class SelfCustody:
         for data in unframed(self._fetch(self.position.version)):
             event = Event.read(data)
             self.position.advance(event)
+            self._first = self._first or event
             if event.kind == "join" and event.seat is not None and isinstance(event.body.get("a"), bytes):
                 self._joined[event.seat] = SignedAction.read(event.body["a"]).head_seq
         return self.position
+
+    def opened_in_log(self, proof: bytes, policy: Policy) -> Checkpoint:
+        """The checkpoint to sign in `join`: a log that the policy trusts says that this table was opened, with the
+        server's commitment to its dice, before anybody sat down.
+
+        :raises ValueError: the proof does not hold (`BadNote`, `BadProof`, `BadCheckpoint`).
+        """
+        self.catch_up()
+        assert self._first is not None
+        inclusion = Inclusion.read(proof)
+        checkpoint = policy.open(inclusion.checkpoint).checkpoint
+        inclusion.check(Opened.of(self._first).write(), checkpoint)
+        return checkpoint.size, checkpoint.root
 
     def join(self, seat: int, choice: Mapping[str, Any], cp: Checkpoint | None = None) -> Any:
         """Sit down. ``cp``: the checkpoint of the log of games, verified to cover the opening of this table.

@@ -20,13 +20,16 @@ from rich.text import Text
 
 from engine.registry import game_name
 from events.seat import SECRET_LENGTH, new_secret
+from events.tlog.policy import Policy
 from replay.games import telling
 from replay.words import words
-from service.self_custody import MEDIA_TYPE, SelfCustody
+from service.self_custody import MEDIA_TYPE, Checkpoint, SelfCustody
 
 CLOSED: Final = ("finished", "abandoned", "void")
 HELP: Final = "a number plays it · ? what is refused, and why · b board · r resign · q quit"
 _TRIES: Final = 5
+_LOG_TRIES: Final = 15
+"""How often we ask for a proof, a second apart."""
 
 
 class Refused(Exception):
@@ -55,6 +58,10 @@ class Api:
         :raises Refused: the service says no.
         """
         return self._accepted(self.try_post(path, body, **query)).json()
+
+    def look(self, path: str) -> httpx.Response:
+        """What is at a path, a refusal too."""
+        return self._send("GET", path)
 
     def fetch(self, path: str, media: str, **query: Any) -> bytes:
         """What is at a path, in another media type.
@@ -150,6 +157,8 @@ def play(
     bots: bool,
     choose: Sequence[str],
     keep_keys: Path | None,
+    policy: Path | None,
+    without_log: bool,
     lang: str,
     ask: Callable[[str], str] | None = None,
     console: Console | None = None,
@@ -157,7 +166,9 @@ def play(
     """Play or watch one game until it is over or the person has had enough.
 
     ``keep_keys``: a file with an account secret, made if it is not there; we sit down in self-custody, sign whatever we
-    do, and check every event of the game before we sign the next.
+    do, and check every event of the game before we sign the next. ``policy``: a file with the keys of the log of games
+    to trust; without one we trust what the service says are its own. ``without_log``: sit down though the opening of
+    the table is in no log.
 
     :raises Refused: the service says no, or is not there.
     :raises replay.position.Diverged: the service's history of a game whose keys we keep does not hold.
@@ -179,7 +190,7 @@ def play(
     assert game is not None
     table = Table(api, game.rstrip("/").rpartition("/")[2], console, ask or console.input)
     if secret is not None:
-        table.keep_keys(secret, chosen)
+        table.keep_keys(secret, chosen, policy, without_log=without_log)
     if new is not None and bots:
         _fill(api, table.path)
     table.sit()
@@ -243,10 +254,12 @@ class Table:
     holder: SelfCustody | None = None
     """Our seat in self-custody."""
 
-    def keep_keys(self, secret: bytes, chosen: Mapping[str, str]) -> None:
+    def keep_keys(
+        self, secret: bytes, chosen: Mapping[str, str], policy: Path | None = None, *, without_log: bool = False
+    ) -> None:
         """Go on with the seat that was taken with this secret, or sit down on the first that is free.
 
-        :raises Refused: no seat is free.
+        :raises Refused: no seat is free, or the opening of the table is not in the log.
         """
 
         def post(path: str, body: Mapping[str, Any]) -> Any:
@@ -262,7 +275,26 @@ class Table:
         free = next((seat["seat"] for seat in seats if seat["player_id"] is None), None)
         if free is None:
             raise Refused("no seat is free")
-        self.holder.join(free, chosen)
+        self.holder.join(free, chosen, None if without_log else self._logged(self.holder, policy))
+
+    def _logged(self, holder: SelfCustody, policy: Path | None) -> Checkpoint:
+        """Wait until the log of games holds the table's opening.
+
+        :raises Refused: it does not come, or the proof does not hold.
+        """
+        for attempt in range(_LOG_TRIES):
+            if attempt:
+                time.sleep(1)
+            answer = self.api.look(f"{self.path}/proofs/open")
+            if answer.status_code != 404:
+                break
+        else:
+            raise Refused(f"{problem(answer)} (--without-log sits down all the same)")
+        try:
+            text = self.api.look("/v1/log/policy").content if policy is None else policy.read_bytes()
+            return holder.opened_in_log(answer.content, Policy.parse(text))
+        except (OSError, ValueError) as error:
+            raise Refused(f"the log of games does not prove the opening of this table: {error}") from error
 
     def _stored(self, after: int) -> bytes:
         return self.api.fetch(f"{self.path}/events", MEDIA_TYPE, after=after)

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,14 @@ import pytest
 from events.event import Event
 from events.seat import SeatKey, new_secret
 from events.signing import Sealed, SignedAction
+from events.tlog.merkle import BadProof
+from events.tlog.policy import Policy
 from replay.position import EXACT, Diverged, Position
 from service import clerk
+from service.app import create_app
+from service.log_folder import log_at
 from service.self_custody import MEDIA_TYPE, NotSeated, unframed
+from service.sequencer import sequencer_of
 
 
 def sent(sealed: Sealed, **changed: Any) -> dict[str, Any]:
@@ -343,3 +349,34 @@ def test_stored_bytes_are_those_of_the_log(playing: list[Any]) -> None:
     assert [event.hash.hex() for event in events] == [event["hash"] for event in shown]
     part = table.creator.get(f"{table.path}/events?after=2&limit=3", {"Accept": MEDIA_TYPE}).data
     assert [Event.read(data).seq for data in unframed(part)] == [3, 4, 5]
+
+
+# -- the log of games ------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_that_a_seat_signs_is_of_our_log_and_holds_the_tables_opening(
+    house: Any, refusal: Any, tmp_path: Path
+) -> None:
+    deps = house.bootstrap(log_dir=str(tmp_path / "log"))
+    house.app = create_app(deps)
+    sequencer = sequencer_of(deps)
+    assert sequencer is not None
+    ada = house.player("Ada")
+    older, table = ada.opens(2), None
+    assert sequencer.step()
+    early = log_at(deps.config.log_path)
+    size, root = 1, early.root(1)
+    table = ada.opens(2, sit=False)
+    seat = house.holder(table, ada)
+    for cp in ((size, root), (size, b"r" * 32), (99, root)):
+        seat.holder.join(1, {"hero": "tala"}, cp)
+        assert refusal(seat.answer) == "422 signature-wrong", cp
+    assert sequencer.step()
+    proof = house.nobody.get(f"{table.path}/proofs/open")
+    policy = Policy.parse(house.nobody.get("/v1/log/policy").data)
+    cp = seat.holder.opened_in_log(proof.data, policy)
+    with pytest.raises(BadProof):
+        seat.holder.opened_in_log(house.nobody.get(f"{older.path}/proofs/open").data, policy)
+    seat.holder.join(1, {"hero": "tala"}, cp)
+    assert seat.answer.status_code == 201, seat.answer.text
+    sequencer.close()

@@ -9,9 +9,12 @@ import httpx
 import pytest
 from rich.console import Console
 
+from events.signing import SignedAction
 from service import clerk as clerks
 from service import terminal_client
+from service.app import create_app
 from service.clerk import Clerk
+from service.sequencer import sequencer_of
 from service.terminal_client import Api, Refused, Table, messages, play
 
 
@@ -43,7 +46,8 @@ class Terminal:
     def play(self, **asked: Any) -> str:
         form = {
             "game": None, "server": "http://annals.test", "token": None, "name": None, "new": None, "seats": 2,
-            "bots": False, "choose": (), "keep_keys": None, "lang": "en",
+            "bots": False, "choose": (), "keep_keys": None,
+            "policy": None, "without_log": False, "lang": "en",
         }  # fmt: skip
         play(**form | asked, ask=self.ask, console=self.console)
         return self.screen.getvalue()
@@ -70,7 +74,15 @@ def test_a_person_plays_against_bots_until_the_game_is_over(terminal: Terminal) 
     assert terminal.house.deps.positions.load(bytes.fromhex(game.game_id)).position.grade == "EXACT"
 
 
-def test_a_person_who_keeps_the_keys_plays_until_the_game_is_over(terminal: Terminal, tmp_path: Path) -> None:
+def test_a_person_who_keeps_the_keys_plays_until_the_game_is_over(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal.house.deps = terminal.house.bootstrap(log_dir=str(tmp_path / "log"))
+    terminal.house.app = create_app(terminal.house.deps)
+    terminal.clerk = Clerk(terminal.house.deps)
+    sequencer = sequencer_of(terminal.house.deps)
+    assert sequencer is not None
+    monkeypatch.setattr(terminal_client.time, "sleep", lambda seconds: sequencer.step())
     terminal.answers = lambda question: "1"
     secret = tmp_path / "account"
     screen = terminal.play(new="donjon", name="Ada", bots=True, choose=("hero=aderyn",), keep_keys=secret)
@@ -78,8 +90,23 @@ def test_a_person_who_keeps_the_keys_plays_until_the_game_is_over(terminal: Term
     assert secret.stat().st_mode & 0o777 == 0o600
     (game,) = terminal.house.nobody.get("/v1/games").json["games"]
     assert (game["status"], game["seats"][0]["custody"]) == ("finished", "self")
-    events = terminal.house.nobody.get(f"/v1/games/{game['game_id']}/events?limit=500").json["events"]
-    assert "signoff" in [event["kind"] for event in events]
+    stored = terminal.house.deps.log.read(bytes.fromhex(game["game_id"])).events
+    joined = next(SignedAction.read(event.body["a"]) for event in stored if event.kind == "join" and "a" in event.body)
+    assert joined.args["cp"][0] >= 1
+    assert "signoff" in [event.kind for event in stored]
+    sequencer.close()
+
+
+def test_nobody_who_keeps_the_keys_sits_down_at_a_table_that_is_in_no_log(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(terminal_client.time, "sleep", waited.append)
+    with pytest.raises(Refused, match="--without-log"):
+        terminal.play(new="donjon", name="Ada", keep_keys=tmp_path / "account")
+    assert len(waited) == 14
+    terminal.play(new="donjon", name="Ada", bots=True, keep_keys=tmp_path / "account", without_log=True)
+    assert terminal.asked
 
 
 def test_a_file_that_holds_no_account_secret_is_said_plainly(terminal: Terminal, tmp_path: Path) -> None:
