@@ -15,6 +15,7 @@ from service.config import Config
 from service.index import Index
 from service.keys import BadKeyring, Keyring, new_key_id
 from service.positions import Positions
+from service.receipts import Notary, Refusals
 from service.signing_keys import SigningKeys
 
 
@@ -32,6 +33,8 @@ class Deps:
     positions: Positions
     index: Index
     signing: SigningKeys
+    notary: Notary
+    refusals: Refusals
     hub: Any = None
 
     def missing_keys(self) -> list[str]:
@@ -67,6 +70,7 @@ def bootstrap(
             raise ValueError("REDIS_URL is not set")
     log = RedisLog(client, config.replicas)
     positions = Positions(log, config.cache_games)
+    keys = signing(config, given or reading)
     return Deps(
         config=config,
         redis=client,
@@ -77,7 +81,9 @@ def bootstrap(
         creators=Creators(client),
         positions=positions,
         index=Index(client, log, positions),
-        signing=signing(config, given or reading),
+        signing=keys,
+        notary=Notary(keys),
+        refusals=Refusals(client, clock, config.refusals_days),
     )
 
 

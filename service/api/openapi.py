@@ -4,9 +4,11 @@ import importlib.metadata
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from service.api import problems
 from service.api.routing import JSON, PATTERNS, Api, Route
+from service.api.shapes import Refusal
 
 _TAGS: Final = {
     "players": "Who plays: registering, tokens, where one sits.",
@@ -48,9 +50,15 @@ class ProblemOut(msgspec.Struct, frozen=True, kw_only=True, rename={"kind": "typ
     code: str
 
 
+class RefusalProblem(ProblemOut, frozen=True, kw_only=True, rename={"kind": "type"}):
+    """A refusal of a call that would have written on a game. `refusal` is there for who may know of that game."""
+
+    refusal: Refusal | UnsetType = UNSET
+
+
 def document(api: Api) -> dict[str, Any]:
     """The whole description."""
-    kinds: list[Any] = [ProblemOut]
+    kinds: list[Any] = [ProblemOut, RefusalProblem]
     for route in api.routes:
         answers = (route.returns, *route.media.values(), *(shape for _, shape in route.statuses.values()))
         kinds += [kind for kind in (route.body, *answers) if kind is not None]
@@ -60,7 +68,8 @@ def document(api: Api) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for route in api.routes:
         paths.setdefault(route.template, {})[route.method.lower()] = _operation(route, schema)
-    components["ProblemOut"]["properties"]["code"]["enum"] = sorted(problems.CATALOGUE)
+    for kind in ("ProblemOut", "RefusalProblem"):
+        components[kind]["properties"]["code"]["enum"] = sorted(problems.CATALOGUE)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -146,8 +155,9 @@ def _responses(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     for code in route.refused_as:
         by_status.setdefault(problems.CATALOGUE[code], []).append(code)
     for status, codes in sorted(by_status.items()):
+        signed = route.writes_on is not None and status < 500
         responses[str(status)] = {
             "description": ", ".join(f"`{code}`" for code in codes),
-            "content": {problems.MEDIA_TYPE: {"schema": schema[ProblemOut]}},
+            "content": {problems.MEDIA_TYPE: {"schema": schema[RefusalProblem if signed else ProblemOut]}},
         }
     return responses

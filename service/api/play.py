@@ -291,6 +291,7 @@ def _accepted(call: Call, done: Accepted) -> Response:
         status=position.status,  # type: ignore[arg-type]
         to_act=position.to_act,
         outcome=present.outcome(position.outcome),
+        receipt=call.deps.notary.receipt(position.game_id, position.version, position.head),
     )
     headers = {"ETag": tagged(position.version)}
     if done.again:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
-from flask import Flask, Response, request
+from flask import Flask, Response, g, request
 from werkzeug.datastructures import ETags
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
@@ -48,6 +48,8 @@ class Call:
     language: str
     query: Any = None
     body: Any = None
+    data: bytes | None = None
+    """The body as it came, where it was read."""
 
     @property
     def player(self) -> bytes:
@@ -102,6 +104,12 @@ class Route:
     def parameters(self) -> list[tuple[str, str]]:
         """(name, converter) of the ids in the path."""
         return [(name, converter or "string") for converter, name in re.findall(r"<(?:([^:>]+):)?(\w+)>", self.path)]
+
+    @property
+    def writes_on(self) -> str | None:
+        """The name of the path's id of the game on which the operation writes."""
+        writes = self.method not in ("GET", "HEAD") and ("game_id", "id") in self.parameters
+        return "game_id" if writes else None
 
     @property
     def refused_as(self) -> list[str]:
@@ -240,15 +248,20 @@ def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
     handler, auth, query_type = route.handler, route.auth, route.query
     unasked = query_type()
     hexed = [name for name, converter in route.parameters if converter == "id"]
+    writes_on = route.writes_on
     decode = None if route.body is None else _decoder(route.body)
 
     def view(**ids: Any) -> Response:
-        call = Call(deps, _caller(deps, auth), language())
-        call.query = _query(query_type, unasked)
-        if decode is not None:
-            call.body = _body(decode, route)
+        call = Call(deps, _caller(deps, auth), "en")
         for name in hexed:
             ids[name] = bytes.fromhex(ids[name])
+        if writes_on is not None:
+            g.asked = call, ids[writes_on]  # who refuses it from here on says so in a signed note
+        call.language = language()
+        call.query = _query(query_type, unasked)
+        if decode is not None:
+            call.data = data = read_body()
+            call.body = _body(data, decode, route)
         return handler(call, **ids)
 
     return view
@@ -328,8 +341,7 @@ def _query(form: type[msgspec.Struct], unasked: Any) -> Any:
         raise Problem("bad-query", {}, {"errors": errors}) from error
 
 
-def _body(decode: Callable[[bytes], Any], route: Route) -> Any:
-    data = _read()
+def _body(data: bytes, decode: Callable[[bytes], Any], route: Route) -> Any:
     if not data and route.body_optional:
         data = b"{}"
     elif request.environ.get("CONTENT_TYPE") != JSON and request.mimetype != JSON:
@@ -343,7 +355,7 @@ def _body(decode: Callable[[bytes], Any], route: Route) -> Any:
         raise Problem("malformed-json", {}, {"errors": [{"pointer": "", "detail": _short(error)}]}) from error
 
 
-def _read() -> bytes:
+def read_body() -> bytes:
     """The bytes of the body. One of a known and allowed length is read at once, which is ten times as fast.
 
     :raises Problem: there are too many.
@@ -414,8 +426,16 @@ def not_modified(tag: str, headers: Mapping[str, str] = {"Cache-Control": "priva
     return Response(status=304, headers={"ETag": tag, **headers})
 
 
-def install_errors(app: Flask, told: Callable[[Exception], None], stale: Callable[[Stale, str], Problem]) -> None:
-    """Let every error be answered as a problem. ``told`` is given what nobody foresaw; its text goes nowhere else."""
+def install_errors(
+    app: Flask,
+    told: Callable[[Exception], None],
+    stale: Callable[[Stale, str], Problem],
+    sign: Callable[[Call, bytes, Problem], str | None],
+) -> None:
+    """Let every error be answered as a problem. ``told`` is given what nobody foresaw; its text goes nowhere else.
+
+    ``sign`` gives the signed refusal of a call that would write on a game, or None.
+    """
 
     def answer(error: Exception) -> Response:
         if isinstance(error, HTTPException) and error.code is not None and error.code < 400:
@@ -431,6 +451,15 @@ def install_errors(app: Flask, told: Callable[[Exception], None], stale: Callabl
         if problem is None:
             told(error)
             problem = Problem("internal")
+        if problem.status < 500 and "asked" in g:
+            try:
+                call, game_id = g.asked
+                note = sign(call, game_id, problem)
+            except Exception as third:  # noqa: BLE001 # a refusal that cannot be signed is still one
+                told(third)
+                note = None
+            if note is not None:
+                problem.members = {**problem.members, "refusal": note}
         return problems.render(problem, spoken)
 
     app.register_error_handler(Exception, answer)

@@ -30,6 +30,20 @@ Grade = Literal["EXACT", "UNVERIFIED", "DIVERGED"]
 RulesetId = Annotated[str, Meta(max_length=64, examples=["donjon@1"])]
 Key = Annotated[str, Meta(max_length=200)]
 Plain = dict[str, Any]
+Receipt = Annotated[
+    str,
+    Meta(
+        description="Signed note (C2SP) of the receipts key: `annals/1 receipt`, origin, game, number of an event (of "
+        "several that were written at once the last), base64 of its hash. Keep it: it shows what was acknowledged."
+    ),
+]
+Refusal = Annotated[
+    str,
+    Meta(
+        description="Signed note (C2SP) of the receipts key: `annals/1 refusal`, origin, game, base64 SHA-256 of the "
+        "request's body, version and base64 head of the game, code."
+    ),
+]
 
 
 class In(msgspec.Struct, frozen=True, kw_only=True):
@@ -282,6 +296,12 @@ class GameOut(Out, frozen=True):
     links: dict[str, str]
 
 
+class GameWritten(GameOut, frozen=True):
+    """A game after something was written: with the receipt of its last event."""
+
+    receipt: Receipt
+
+
 class GameRow(Out, frozen=True):
     """A game in a list."""
 
@@ -454,6 +474,30 @@ class Acted(EventOut, frozen=True):
     status: Status
     to_act: list[int]
     outcome: OutcomeOut | None
+    receipt: Receipt
+
+
+class ReceiptOut(Out, frozen=True):
+    """The receipt of one event."""
+
+    game_id: Id
+    seq: int
+    hash: Hash
+    receipt: Receipt
+
+
+class RefusalOut(Out, frozen=True):
+    """A signed refusal: when it was given, and to whom."""
+
+    at: Time
+    player_id: Id
+    refusal: Refusal
+
+
+class RefusalList(Out, frozen=True):
+    """Signed refusals at one game, oldest first."""
+
+    refusals: list[RefusalOut]
 
 
 class PositionOut(Out, frozen=True):

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode
 
+import msgspec
 from flask import Response, request
 from msgspec import UNSET
 
@@ -147,7 +148,7 @@ def show_game(call: Call, game_id: bytes) -> Response:
     tag="games",
     auth="player",
     body=shapes.NewGame,
-    returns=shapes.GameOut,
+    returns=shapes.GameWritten,
     status=201,
     problems=("unknown-ruleset", "bad-choice", "illegal", "idempotency-key-reused", "bad-header", "outcome-unknown"),
     headers=("Location", "ETag", "Idempotency-Replayed"),
@@ -176,7 +177,14 @@ def _made(call: Call, game: Game, again: bool = False) -> Response:
     headers = {"Location": f"/v1/games/{game.id.hex()}", "ETag": tagged(game.version, "g")}
     if again:
         headers["Idempotency-Replayed"] = "true"
-    return reply(present.game(call.deps, game, game.position), 201, headers)
+    return reply(_written(call, game), 201, headers)
+
+
+def _written(call: Call, game: Game) -> shapes.GameWritten:
+    """The game as it was just written, with the receipt of its last event."""
+    position = game.position
+    receipt = call.deps.notary.receipt(game.id, position.version, position.head)
+    return shapes.GameWritten(**msgspec.structs.asdict(present.game(call.deps, game, position)), receipt=receipt)
 
 
 @api.route(
@@ -185,7 +193,7 @@ def _made(call: Call, game: Game, again: bool = False) -> Response:
     tag="games",
     auth="player",
     body=shapes.NewFork,
-    returns=shapes.GameOut,
+    returns=shapes.GameWritten,
     status=201,
     problems=(
         "game-not-found", "position-not-found", "cannot-fork", "watching-forbidden", "idempotency-key-reused",
@@ -219,7 +227,7 @@ def fork_game(call: Call, game_id: bytes) -> Response:
     auth="player",
     body=shapes.NewSeat,
     body_optional=True,
-    returns=shapes.GameOut,
+    returns=shapes.GameWritten,
     status=201,
     problems=(
         "game-not-found", "seat-not-found", "seat-taken", "wrong-status", "bad-choice", "illegal", "unknown-bot",
@@ -249,7 +257,7 @@ def take_seat(call: Call, game_id: bytes) -> Response:
     seat = None if body.seat is UNSET else body.seat
     game, taken = commands.join(call.deps, game_id, player, seat, choice, bot)
     headers = {"Location": f"/v1/games/{game_id.hex()}/seats/{taken}", "ETag": tagged(game.version, "g")}
-    return reply(present.game(call.deps, game, game.position), 201, headers)
+    return reply(_written(call, game), 201, headers)
 
 
 def _join_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
@@ -302,7 +310,7 @@ def _bot(game: Game, body: shapes.NewSeat) -> BotName:
     "/v1/games/<id:game_id>/seats/<version:seat>",
     tag="seats",
     auth="player",
-    returns=shapes.GameOut,
+    returns=shapes.GameWritten,
     problems=(
         "game-not-found", "seat-not-found", "not-your-seat", "wrong-status", "record-not-sound", "archived",
         "key-missing", "outcome-unknown",
@@ -321,7 +329,7 @@ def leave_seat(call: Call, game_id: bytes, seat: int) -> Response:
             raise NotYourSeat(seat)
 
     game = commands.leave(call.deps, game_id, seat, may)
-    return reply(present.game(call.deps, game, game.position), headers={"ETag": tagged(game.version, "g")})
+    return reply(_written(call, game), headers={"ETag": tagged(game.version, "g")})
 
 
 @api.route(
@@ -329,7 +337,7 @@ def leave_seat(call: Call, game_id: bytes, seat: int) -> Response:
     "/v1/games/<id:game_id>/start",
     tag="seats",
     auth="player",
-    returns=shapes.GameOut,
+    returns=shapes.GameWritten,
     problems=(
         "game-not-found", "not-the-creator", "wrong-status", "seats-open", "record-not-sound", "archived",
         "key-missing", "outcome-unknown",
@@ -344,4 +352,4 @@ def start_game(call: Call, game_id: bytes) -> Response:
     """
     _only_creator(call, seen(call, game_id).game)
     game = commands.start(call.deps, game_id)
-    return reply(present.game(call.deps, game, game.position), headers={"ETag": tagged(game.version, "g")})
+    return reply(_written(call, game), headers={"ETag": tagged(game.version, "g")})

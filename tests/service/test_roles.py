@@ -132,6 +132,8 @@ CALLS: dict[str, Do] = {
     "`GET /v1/games/{id}/events` as a live stream": lambda s, who: who.get(
         f"{s.table.path}/events", {"Accept": "text/event-stream"}, buffered=False
     ),
+    "`GET /v1/games/{id}/receipts/{n}`": lambda s, who: who.get(f"{s.table.path}/receipts/2"),
+    "`GET /v1/games/{id}/refusals`": lambda s, who: who.get(f"{s.table.path}/refusals"),
     "`GET /v1/games/{id}/positions/{n}`": lambda s, who: who.get(f"{s.table.path}/positions/2"),
     "`GET /v1/games/{id}/positions/{n}.svg`": lambda s, who: who.get(f"{s.table.path}/positions/2.svg"),
     "`GET /v1/games/{id}/positions/{n}.png`": lambda s, who: who.get(f"{s.table.path}/positions/2.png"),
@@ -184,7 +186,7 @@ def test_every_operation_on_a_game_stands_in_a_table(house: Any) -> None:
     }
     written = {
         re.sub(r"\?.*", "", call.split("`")[1]).replace("{id}", "{game_id}").replace("seats/{n}", "seats/{seat}")
-        .replace("positions/{n}", "positions/{version}")
+        .replace("positions/{n}", "positions/{version}").replace("receipts/{n}", "receipts/{seq}")
         for _, call, _ in ROWS
     }  # fmt: skip
     assert described == written
