@@ -11,7 +11,6 @@ import fcntl
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -642,8 +641,3 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def millis() -> int:
-    """The time of a command, in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
