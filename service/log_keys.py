@@ -18,7 +18,7 @@ from events.tlog.entries import ADD, RETIRE, Key, Link, read_entry
 from service import log_folder
 from service.keys import BadKeyring, read_private, write_private
 from service.log_folder import LogFolder, NoLog, checkpoint_of
-from service.sequencer import make_folder, sync_folder, write_file
+from service.sequencer import Busy, make_folder, sync_folder, take_lock, write_file
 from service.signing_keys import LOG_FILE, RECEIPTS, RECEIPTS_FILE, SigningKeys
 
 if TYPE_CHECKING:
@@ -88,6 +88,17 @@ def restart(config: "Config", origin: str) -> SigningKeys:
     :raises CannotChange: the origin is the old one or not a name, or something is in the way.
     :raises BadKeyring: a key cannot be used.
     """
+    try:
+        lock = take_lock(config.log_path)
+    except Busy as error:
+        raise CannotChange("the service is running, and writes this log: stop it first") from error
+    try:
+        return _restart(config, origin)
+    finally:
+        os.close(lock)
+
+
+def _restart(config: "Config", origin: str) -> SigningKeys:
     old, folder = LogFolder(config.log_path), config.key_folder
     if config.log_key or config.receipts_key:
         raise CannotChange("the keys come from the settings: change them there")

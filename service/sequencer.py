@@ -179,14 +179,7 @@ class Sequencer:
     def _take_lock(self) -> None:
         if self._lock is not None:
             return
-        self.folder.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.folder.path / log_folder.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
-            raise Busy(str(self.folder.path)) from error
-        self._lock = handle
+        self._lock = take_lock(self.folder.path)
 
     def _last_signed(self) -> tuple[bytes, Checkpoint] | None:
         """The last checkpoint that was signed; what somebody who died wrote of another is cut off.
@@ -585,6 +578,21 @@ def _event(game_id: bytes, reply: Any) -> Event | None:
         _log.error("event-not-logged", game_id=game_id.hex(), place=place.decode(), error="not an event of this game")
         return None
     return event
+
+
+def take_lock(folder: Path) -> int:
+    """Become the one writer of a log: an open file, which is to be closed in the end.
+
+    :raises Busy: another process is.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / log_folder.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise Busy(str(folder)) from error
+    return handle
 
 
 def _check_levels(stored: Tree) -> None:

@@ -615,6 +615,8 @@ def test_a_log_given_up_is_followed_by_one_that_says_so(works: Works, kept: Conf
     (sequencer,) = works.alive
     works.games.opens(1, 2).closes(2)
     until_quiet(sequencer)
+    with pytest.raises(CannotChange, match="stop it first"):
+        restart(kept, "play.example/gamelog2")
     sequencer.close()
     old = checkpoint_of(works.folder.note())
     for origin in (KEY.name, "not a name", ""):
