@@ -296,6 +296,8 @@ class Mind:
         for value, action in self.other_ways(worth):
             if value > best + A_MARGIN:
                 best, chosen = value, action
+        if chosen is None and state.phase == "monster" and self.at.monsters == NONE and step[0] not in ("portal", "ring"):
+            return act.Proceed()  # the Scout's Monster phase stays open (rules 2.5): the step belongs to a later one
         return chosen or self.carry_out(step)
 
     # The state in the words of the odds
