@@ -7,10 +7,11 @@ from events.event import Event
 from events.log import Damage, Head
 from events.tlog.checkpoint import Checkpoint
 from events.tlog.policy import Policy
+from events.tlog.tiles import Missing
 from replay import bundle
 from replay.audit import Trust, Verdict, audit, final_state, seen_checkpoint
 from replay.position import EXACT
-from service.log_folder import LogFolder, NoLog, checkpoint_of
+from service.log_folder import LogFolder, NoLog, checkpoint_of, log_at
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -24,7 +25,7 @@ def bundle_of(deps: "Deps", game_id: bytes, items: Items) -> bytes:
     :raises replay.bundle.BadBundle: it would be larger than a bundle may be.
     """
     events = [item for item in items if isinstance(item, Event)]
-    files = proofs(LogFolder(deps.config.log_path), game_id, events)
+    files = proofs(log_at(deps.config.log_path), game_id, events)
     signing = deps.signing
     keys = [signing.receipts.vkey] if signing.log is None else [signing.log.vkey, signing.receipts.vkey]
     files[bundle.KEYS] = "".join(f"{key}\n" for key in keys).encode()
@@ -67,14 +68,16 @@ def _seen(events: Sequence[Event], newest: Checkpoint) -> list[int]:
 
 def own_trust(deps: "Deps") -> Trust:
     """The server's own keys: what it says of itself proves nothing, so every verdict says that it is its own."""
-    signing = deps.signing
-    if signing.log is None:
-        return Trust(receipts_key=signing.receipts.vkey, own=True)
-    policy = Policy((signing.log.verifier,), receipts=signing.receipts.verifier)
-    return Trust(policy=policy.text, own=True)
+    try:
+        return Trust(policy=log_at(deps.config.log_path).read("policy"), own=True)
+    except Missing:
+        log, receipts = deps.signing.log, deps.signing.receipts
+    if log is None:
+        return Trust(receipts_key=receipts.vkey, own=True)
+    return Trust(policy=Policy((log.verifier,), receipts=receipts.verifier).text, own=True)
 
 
 def verdict(deps: "Deps", game_id: bytes, items: Items, head: Head, language: str) -> Verdict:
     """The verdict on a stored game, with what the log of games proves about it, where it does."""
-    files = proofs(LogFolder(deps.config.log_path), game_id, [item for item in items if isinstance(item, Event)])
+    files = proofs(log_at(deps.config.log_path), game_id, [item for item in items if isinstance(item, Event)])
     return audit(game_id, items, head, language, own_trust(deps) if files else Trust(), files)
