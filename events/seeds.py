@@ -40,9 +40,9 @@ class Chain:
         self.game_id, self.owner, self.length = game_id, owner, length
         self._stride = max(1, isqrt(length))
         self._marks: dict[int, bytes] = {length: tail}
-        link = tail
-        for k in range(length, 0, -1):
-            link = lower(game_id, owner, k, link)
+        link, prefix = tail, _CHAIN + sized(game_id) + u8(owner)
+        for k in range(length, 0, -1):  # as `lower` does it, twice as fast
+            link = sha256(prefix + u32(k) + link)
             if (k - 1) % self._stride == 0:
                 self._marks[k - 1] = link
         self._near: dict[int, bytes] = {}

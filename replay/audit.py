@@ -220,6 +220,7 @@ class Auditor:
         self._receipts_key: Verifier | None = None
         self._origin: str | None = None
         self._manifest_signed = False
+        self._chain_known: seeds.Chain | None = None
         self._logged = Logged({}, None)
         self._position = self._fold()
 
@@ -628,6 +629,13 @@ class Auditor:
             told = list(self._roll(position, signed.seat, action, signed.r))
             yield from (f"{where}: never answered; {text}" for text in told or ["it asked for no roll"])
 
+    def _server_chain(self, length: int) -> seeds.Chain:
+        """The server's whole chain, public by now."""
+        if self._chain_known is None:
+            tail = next(event.body["tail"] for _, event in self._kind("close"))
+            self._chain_known = seeds.Chain(self._record.game_id, seeds.SERVER, tail, length)
+        return self._chain_known
+
     def _before_close(self) -> tuple[bytes, int]:
         """Hash and number of the event before the last one, which closes the game."""
         event = self._events[-2] if len(self._events) > 1 else None
@@ -640,8 +648,7 @@ class Auditor:
         number = position.dice.revealed + 1
         if number > create.chain_len:
             return
-        (tail,) = (event.body["tail"] for _, event in self._kind("close"))
-        server = seeds.Chain(position.game_id, seeds.SERVER, tail, create.chain_len).link(number)
+        server = self._server_chain(create.chain_len).link(number)
         chance = Committed(lambda: seeds.blocks(position.mixed(seat, server, link)))
         try:
             rules.apply(rules.copy(position.state), seat, action, chance)
