@@ -243,7 +243,7 @@ def folded(text: str, size: float, room: float) -> list[str]:
     """A text in lines that fit the ``room``: broken between words; where words have no gaps, between letters."""
     lines, line = [], ""
     size *= 0.97  # in a whole line `wide` says a little too much
-    for piece in re.findall(r"[\u2e80-\uffff][、。)」:]*|[^\s\u2e80-\uffff]+ ?|\s", text):
+    for piece in re.findall(r"[\u2e80-\uffff][、。)」:ーッャュョァィゥェォっゃゅょ]*|[^\s\u2e80-\uffff]+ ?|\s", text):
         if line and wide(line + piece.rstrip(" ")) * size > room:
             lines.append(line.rstrip(" "))
             line = ""

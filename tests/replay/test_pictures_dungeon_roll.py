@@ -300,7 +300,7 @@ def test_level_delve_phase_and_lair_are_told() -> None:
         state = sample[0]
         ids = by_id(drawn(sample))
         level = state.delve.level
-        assert texts(ids["level"]) == ([str(level), f"Level {level}"] if level else ["–", "Before level 1"])
+        assert texts(ids["level"]) == ([str(level), f"Level {level}"] if level else ["–", "Level –"])
         assert f"Delve {state.seat.delves + 1} of 3" in texts(ids["map"])
         on = [
             phase

@@ -75,7 +75,7 @@ class Board:
                 title(said),
                 scene.sheet.use("level-die", 20, 19, 0.6),
                 write(str(delve.level or "–"), 20, 21, 17, "num label", 26),
-                write(said, 43, 17, 13, "b", 66),
+                write(said if delve.level else scene.say("no-level"), 43, 17, 13, "b", 66),
                 id="level",
             ),
             write(scene.say("delve-short", delve=number, delves=DELVES), 43, 32, 11, "dim", 66),

@@ -245,11 +245,11 @@ class Scene:
 
     def specialty(self, side: Side) -> str:
         """What the hero's specialty is."""
-        return " ".join(self.clauses(of_specialty(side)))
+        return self.words.grammar.space.join(self.clauses(of_specialty(side)))
 
     def ultimate(self, side: Side) -> str:
         """What the hero's ultimate does."""
-        return " ".join(self.clauses(of_ultimate(side.ultimate)))
+        return self.words.grammar.space.join(self.clauses(of_ultimate(side.ultimate)))
 
     def clauses(self, said: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[str]:
         """Messages with their facts as sentences; after a price and its colon the sentence goes on."""
