@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, redirect_stderr
+from inspect import getattr_static
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -86,7 +87,7 @@ class _Clock:
         with ExitStack() as patches:
             for stage, owner, name in stages:
                 function = self.timed(stage, getattr(owner, name))
-                bound = isinstance(vars(owner)[name], classmethod)
+                bound = isinstance(getattr_static(owner, name), classmethod)
                 patches.enter_context(patch.object(owner, name, staticmethod(function) if bound else function))
             self.spent.clear()  # of what hooks did before
             self._since = time.process_time()

@@ -93,7 +93,7 @@ def test_both_containers_run_without_root_or_rights_on_a_read_only_disk() -> Non
 
 def test_the_keyring_lies_on_another_volume_than_the_log() -> None:
     assert LOG["volumes"] == ["log:/data"]
-    assert SERVICE["volumes"] == ["keys:/keys"]
+    assert SERVICE["volumes"] == ["keys:/keys", "tree:/log"]
     assert SERVICE["environment"]["ANNALS_KEYS_FILE"].startswith("/keys/")
 
 
@@ -103,12 +103,12 @@ def test_the_database_is_reached_by_the_service_alone_and_the_service_waits_for_
     assert SERVICE["depends_on"] == {"redis": {"condition": "service_healthy"}}
 
 
-def test_the_services_command_and_health_check_do_what_they_say_and_write_beside_the_keyring_only(
+def test_the_services_command_and_health_check_do_what_they_say_and_write_to_their_volumes_only(
     log: redis.Redis, tmp_path: Path
 ) -> None:
     """The container's command under its environment, but for the addresses: its own disk is read-only there."""
-    keys, disk = tmp_path / "keys", tmp_path / "disk"
-    for folder in (keys, disk):
+    keys, tree, disk = tmp_path / "keys", tmp_path / "log", tmp_path / "disk"
+    for folder in (keys, tree, disk):
         folder.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -119,6 +119,7 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_beside
     environment = os.environ | {
         "REDIS_URL": f"unix://{log.connection_pool.connection_kwargs['path']}",
         "ANNALS_KEYS_FILE": SERVICE["environment"]["ANNALS_KEYS_FILE"].replace("/keys", str(keys)),
+        "ANNALS_LOG_DIR": SERVICE["environment"]["ANNALS_LOG_DIR"].replace("/log", str(tree)),
     }
     kind, python, *check = SERVICE["healthcheck"]["test"]
     assert (kind, python) == ("CMD", "python")
@@ -139,5 +140,6 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_beside
             service.communicate(timeout=30)
     assert service.returncode == 0
     assert sorted(path.name for path in keys.iterdir()) == ["keyring", "log.key", "receipts.key"]
+    assert (tree / "checkpoint").is_file()
     assert list(disk.iterdir()) == []
     assert subprocess.run(check, capture_output=True, timeout=10, check=False).returncode != 0
