@@ -1,6 +1,7 @@
 """What a log says in words: entries, checkpoints, proofs, and policies of whom to believe."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from events.tlog.merkle import EMPTY_ROOT, BadProof, consistency, inclusion, lea
 from events.tlog.policy import BadPolicy, Policy
 from events.tlog.proof import Continuation, Inclusion
 
+PAGE = (Path(__file__).parents[2] / "docs" / "event-format.md").read_text()
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "signed-notes.json"
 ID = bytes(range(16))
 LOG = Signer.of("play.example/gamelog", b"\x01" * 32)
@@ -107,6 +109,25 @@ def test_an_entry_has_one_spelling() -> None:
     for broken in (data[:-1], data + b"\0", data[:-1] + b"\xcc\x07", b""):
         with pytest.raises(BadEntry):
             read_entry(broken)
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_in_the_docs_is_the_log_of_the_game_in_the_docs() -> None:
+    events = [Event.read(bytes.fromhex(block)) for block in blocks("event")]
+    first, second = (bytes.fromhex(block) for block in blocks("entry"))
+    assert (first, second) == (Opened.of(events[0]).write(), Closed.of(events[-1]).write())
+    key = Signer.of(LOG.name, bytes(range(32)))
+    assert f"`{key.vkey}`" in PAGE
+    one = Checkpoint(LOG.name, 1, leaf_hash(first))
+    two = Checkpoint(LOG.name, 2, node_hash(leaf_hash(first), leaf_hash(second)))
+    (text,), (way,) = blocks("proof"), blocks("way")
+    assert Inclusion.read(text.encode()) == Inclusion(1, (leaf_hash(first),), two.sign(key))
+    Inclusion.read(text.encode()).check(second, two)
+    assert Continuation.read(way.encode()) == Continuation(1, (leaf_hash(second),), two.sign(key))
+    Continuation.read(way.encode()).check(one.root, two)
 
 
 # -- checkpoints -----------------------------------------------------------------------------------------------------
