@@ -5,7 +5,7 @@
 //     node verify.mjs BUNDLE --policy FILE [--receipts-key VKEY] [--strict] [--json]
 //     import { verify } from "./verify.mjs";
 
-/** @typedef {Uint8Array} Bytes */
+/** @typedef {Uint8Array<ArrayBuffer>} Bytes */
 
 // -- bytes ------------------------------------------------------------------------------------------------------------
 
@@ -26,8 +26,10 @@ export function compare(a, b) {
   for (let i = 0; i < a.length && i < b.length; i++) if (a[i] !== b[i]) return a[i] - b[i];
   return a.length - b.length;
 }
+/** @param {any} value @returns {value is Bytes} */
+const isBytes = (value) => value instanceof Uint8Array;
 /** @param {any} a @param {any} b */
-export const same = (a, b) => a instanceof Uint8Array && b instanceof Uint8Array && compare(a, b) === 0;
+export const same = (a, b) => isBytes(a) && isBytes(b) && compare(a, b) === 0;
 /** @param {Bytes} data */
 export const hex = (data) => Array.from(data, (byte) => byte.toString(16).padStart(2, "0")).join("");
 /** @param {string} digits */
@@ -127,7 +129,7 @@ export function decode(data, limit = EVENT_LIMIT) {
     at += size;
     return data.subarray(at - size, at);
   };
-  /** An unsigned number of so many bytes, at least `least`: a smaller one has a shorter form. @param {number} bytes @param {number} least */
+  /** An unsigned number of so many bytes, at least `least`: a smaller one has a shorter form. @param {number} bytes @param {number} least @returns {any} */
   const number = (bytes, least) => {
     let value = 0n;
     for (const byte of take(bytes)) value = (value << 8n) | BigInt(byte);
@@ -228,7 +230,7 @@ export function encode(value, depth = 1) {
     if (text(bytes) !== value) throw new Error("a lone surrogate");
     return cat(head(bytes.length, 0xa0, 32, [0xd9, 0xda, 0xdb]), bytes);
   }
-  if (value instanceof Uint8Array) return cat(head(value.length, 0, 0, [0xc4, 0xc5, 0xc6]), value);
+  if (isBytes(value)) return cat(head(value.length, 0, 0, [0xc4, 0xc5, 0xc6]), value);
   if (depth > MAX_DEPTH) throw new Error("nested too deep");
   if (Array.isArray(value)) return cat(head(value.length, 0x90, 16, [0xdc, 0xdd]), ...value.map((item) => encode(item, depth + 1)));
   const entries = [...(value instanceof Map ? value : Object.entries(value))].sort((a, b) => compare(utf8(a[0]), utf8(b[0])));
@@ -559,7 +561,7 @@ export function inflate(data, size) {
       if (literals > 286 || distances > 30) throw broken();
       const short = new Array(19).fill(0);
       for (let i = 0; i < lengths; i++) short[order[i]] = bits(3);
-      const coded = code(short), all = [];
+      const coded = code(short), /** @type {number[]} */ all = [];
       while (all.length < literals + distances) {
         const symbol = next(coded);
         if (symbol < 16) all.push(symbol);
@@ -595,6 +597,7 @@ export function unzip(data) {
   const count = u16(end + 10), start = u32(end + 16);
   if (u32(end) !== 0x06054b50 || u32(end + 4) || u16(end + 8) !== count || u16(end + 20)) throw new Error("not a zip file of one part, or something behind its end");
   if (!count || count > ENTRIES || start + u32(end + 12) !== end) throw new Error(`not 1 to ${ENTRIES} entries before their directory`);
+  /** @type {{name: string, method: number, packed: number, size: number, offset: number, crc: number, shared: Bytes}[]} */
   const entries = [];
   let place = start, total = 0;
   for (let i = 0; i < count; i++) {
@@ -655,7 +658,6 @@ function readManifest(files) {
 /** @typedef {(value: any) => boolean} Is */
 /** @type {Is} */ const isMap = (value) => value instanceof Map;
 /** @type {Is} */ const isText = (value) => typeof value === "string";
-/** @type {Is} */ const isBytes = (value) => value instanceof Uint8Array;
 /** @param {number} length @returns {Is} */ const bytes = (length) => (value) => isBytes(value) && value.length === length;
 /** @param {number} low @param {number} high @returns {Is} */ const int = (low, high = Infinity) => (value) => (typeof value === "number" || typeof value === "bigint") && value >= low && value <= high;
 /** @param {...any} words @returns {Is} */ const oneOf = (...words) => (value) => words.includes(value);
@@ -877,16 +879,108 @@ function newFold(game, find) {
   return { fold, advance };
 }
 
+// -- the log of games (V4 to V6) -----------------------------------------------------------------------------------------
+
+const COMMITMENT = either(oneOf(null), bytes(32));
+const OPENED = tuple(oneOf("open"), oneOf(1), bytes(16), bytes(32), COMMITMENT, COMMITMENT, int(0));
+const CLOSED = tuple(oneOf("close"), oneOf(1), bytes(16), int(1), bytes(32), either(oneOf(null), isText), COMMITMENT, int(0));
+const OPEN_PROOF = "open.tlog-proof", CLOSE_PROOF = "close.tlog-proof", ONWARD = "consistency.txt";
+
+/** @typedef {{entry: any[], index: bigint, size: bigint}} Proved */
+/** The proofs among the files, checked by a policy; without one nothing is. */
+class Log {
+  /** @param {Map<string, Bytes>} files @param {Policy | null} policy @param {string} origin */
+  constructor(files, policy, origin) {
+    this.files = files;
+    this.policy = policy;
+    this.origin = origin;
+    this.gossips = [...files.keys()].filter((name) => name.startsWith("gossip/")).sort();
+    this.present = [OPEN_PROOF, CLOSE_PROOF, ONWARD].some((name) => files.has(name)) || this.gossips.length > 0;
+    /** @type {string[]} */ this.unknown = [];
+    /** @type {string[]} */ this.badCheckpoints = [];
+    /** @type {string[]} */ this.badProofs = [];
+    /** @type {string[]} */ this.forks = [];
+    /** @type {Map<string, {size: bigint, root: Bytes, signers: Verifier[]}>} */ this.verified = new Map();
+    /** @type {Map<bigint, Bytes[]>} */ this.gossip = new Map();
+    /** @type {Proved | null} */ this.opened = null;
+    /** @type {Proved | null} */ this.closed = null;
+  }
+  async check() {
+    const proofs = [[OPEN_PROOF, await this.read(OPEN_PROOF, parseProof)], [CLOSE_PROOF, await this.read(CLOSE_PROOF, parseProof)]];
+    const onward = await this.read(ONWARD, parseConsistency), heard = [];
+    for (const name of this.gossips) heard.push({ name, proof: await this.read(name, parseConsistency) });
+    const roots = new Map();
+    for (const [name, { size, root }] of this.verified) {
+      if (!same(roots.get(size) ?? root, root)) this.forks.push(`the log signed two roots for ${size} entries: ${name}`);
+      roots.set(size, roots.get(size) ?? root);
+    }
+    this.newest = this.verified.get(ONWARD) ?? this.verified.get(CLOSE_PROOF) ?? this.verified.get(OPEN_PROOF);
+    for (const [name, proof] of proofs) if (proof) this.include(name, proof, onward);
+    for (const { name, proof } of heard) {
+      if (proof && !this.isNewest(name)) this.badProofs.push(`${name}: leads to another checkpoint than the newest`);
+      else if (proof) this.gossip.set(proof.old, proof.path);
+    }
+    return this;
+  }
+  /** A proof whose checkpoint a log of the policy signed. @param {string} name @param {(data: Bytes) => any} parse */
+  async read(name, parse) {
+    const data = this.files.get(name);
+    if (!data || !this.policy) return null;
+    let proof;
+    try { proof = parse(data); } catch (error) { this.badProofs.push(`${name}: ${why(error)}`); return null; }
+    try {
+      const { text, signers } = await openNote(proof.checkpoint, [...this.policy.logs, ...this.policy.witnesses.values()]);
+      const { origin, size, root } = parseCheckpoint(text);
+      if (origin !== this.origin) throw new Error(`a checkpoint of ${origin}, not of ${this.origin}`);
+      if (!signers.some((signer) => signer.kind === 1 && signer.name === origin)) throw new Unverified("only witnesses signed it");
+      this.verified.set(name, { size, root, signers });
+      return proof;
+    } catch (error) {
+      (error instanceof Unverified ? this.unknown : this.badCheckpoints).push(`${name}: ${why(error)}`);
+      return null;
+    }
+  }
+  /** @param {string} name */
+  isNewest(name) {
+    const checkpoint = this.verified.get(name);
+    return checkpoint?.size === this.newest?.size && same(checkpoint?.root, this.newest?.root);
+  }
+  /** @param {any} name @param {any} proof @param {any} onward */
+  include(name, proof, onward) {
+    const checkpoint = this.verified.get(name), newest = this.newest, opens = name === OPEN_PROOF, data = this.files.get(opens ? "open.entry" : "close.entry");
+    if (!checkpoint || !newest) return;
+    try {
+      if (!data || !included(leafHash(data), proof.index, checkpoint.size, proof.path, checkpoint.root)) throw new Error("the entry is not at this place of the log");
+      const entry = decode(data);
+      if (!(opens ? OPENED : CLOSED)(entry)) throw new Error("an entry of another sort");
+      this[opens ? "opened" : "closed"] = { entry, index: proof.index, size: checkpoint.size };
+    } catch (error) { this.badProofs.push(`${name}: ${why(error)}`); }
+    if (!this.isNewest(name) && (onward?.old !== checkpoint.size || !consistent(checkpoint.size, checkpoint.root, newest.size, newest.root, onward.path)))
+      this.badProofs.push(`${name}: no proof leads from its checkpoint to the newest`);
+  }
+  get witnessed() { return this.policy !== null && this.newest !== undefined && this.policy.quorum !== "none" && quorumMet(this.policy, this.newest.signers); }
+  /** Is what a seat saw of the log a beginning of the newest? @param {bigint} size @param {Bytes} root */
+  connected(size, root) {
+    if (!this.newest) return true;
+    if (!size || size === this.newest.size) return same(root, size ? this.newest.root : EMPTY_ROOT);
+    const path = this.gossip.get(size);
+    return path !== undefined && consistent(size, root, this.newest.size, this.newest.root, path);
+  }
+}
+
 // -- the checks, in order (docs/audit-bundle.md) -------------------------------------------------------------------------
 
 /** @typedef {{id: string, result: string, detail: string, event: number | null}} Check */
 /** @typedef {{id: string, seats: number[], number: number, text: string}} Limit */
 /** @typedef {{verdict: string, code: string | null, event: number | null, who: string | null, checks: Check[], limits: Limit[], events: number}} Verdict */
 /** @typedef {{policy?: Bytes | null, receiptsKey?: string | null, receipts?: Map<string, Bytes>}} Trust */
-/** @typedef {{event: number | null, detail: string, proves?: boolean}} Bad */
+/** What fails a check. `proves`: is it proved against the server? (Absent: if the event is its own statement.)
+ * @typedef {{event: number | null, detail: string, proves?: boolean}} Bad */
 
+/** @type {Record<string, number>} */
 export const EXIT = { VERIFIED: 0, "VERIFIED WITH LIMITS": 0, REFUTED: 2, "NOT PROVEN": 4, UNDETERMINED: 5 };
-const TOLD = /** @type {Record<string, string>} */ ({
+/** @type {Record<string, string>} */
+const TOLD = {
   "unsigned-export": "nobody signed this export",
   "no-log": "not proved to stand in a log of games",
   "no-witness": "no quorum of witnesses signed the log: a split view is not excluded",
@@ -901,365 +995,327 @@ const TOLD = /** @type {Record<string, string>} */ ({
   "receipt-beyond": "a receipt for an event behind the end of the record",
   "rules-not-folded": "the rules of the game were not applied",
   "no-signoff": "seats that did not sign the end",
-});
-const DEADLINES = /** @type {Record<string, number>} */ ({ turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800 });
-const CHECKS = 15;
+};
+/** @type {Record<string, number>} */
+const DEADLINES = { turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800 };
+/** @type {Record<string, string>} */
+const CLOSING = { idle: "idle_seconds", absent: "turn_seconds" };
 
-/** The verdict on a bundle. @param {Bytes} data @param {Trust} [trust] @returns {Promise<Verdict>} */
-export async function verify(data, trust = {}) {
-  /** @type {Check[]} */
-  const checks = Array.from({ length: CHECKS }, (_, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null }));
-  /** @param {unknown} error */
-  const why = (error) => /** @type {Error} */ (error).message;
-  /** @param {number} n @param {string} result @param {string} [detail] @param {number | null} [event] */
-  const note = (n, result, detail = "", event = null) => { checks[n] = { id: `V${n}`, result, detail, event }; };
-  let files, manifest;
-  try {
-    files = unzip(data);
-    manifest = readManifest(files);
-  } catch (error) {
-    note(0, "FAIL", why(error));
-    return { verdict: "NOT PROVEN", code: "V0", event: null, who: null, checks, limits: [], events: 0 };
-  }
-  const { game, origin } = manifest;
-  /** @type {Limit[]} */
-  const limits = [];
-  /** @param {string} id @param {number[]} [seats] @param {number} [number] */
-  const limit = (id, seats = [], number = 0) => {
-    if (id === "handed-over" || !limits.some((one) => one.id === id)) limits.push({ id, seats, number, text: TOLD[id] });
-  };
-  const accusing = new Set();
-  let theirs = 0, manifestSigned = false, unsure = false;
-  /** FAIL with the first of what is bad, what the server signed before all other; or PASS. @param {number} n @param {Bad[]} bad @param {string} [otherwise] */
-  const judge = (n, bad, otherwise = "PASS") => {
-    if (!bad.length) return note(n, otherwise);
-    const proved = [0, 1, 4].includes(n) ? [] : bad.filter((one) => one.proves ?? (one.event !== null && one.event <= theirs));
-    if (proved.length) accusing.add(n);
-    const first = (proved.length ? proved : bad).reduce((a, b) => ((b.event ?? 0) < (a.event ?? 0) ? b : a));
-    note(n, "FAIL", first.detail + (bad.length > 1 ? ` (and ${bad.length - 1} more)` : ""), first.event);
-  };
+/** @param {unknown} error */
+const why = (error) => /** @type {Error} */ (error).message;
+/** @param {string} detail @returns {Bad} */
+const plainly = (detail) => ({ event: null, detail });
+/** @param {Event} event @param {string} name */
+const hashIn = (event, name) => (bytes(32)(event.body.get(name)) ? event.body.get(name) : null);
+/** @param {any} a @param {any} b */
+const equal = (a, b) => (isBytes(a) ? same(a, b) : a === b);
+/** The checkpoint that a seat had seen when it signed. @param {Event} event @returns {[any, Bytes] | null} */
+const seenBy = (event) => { try { return readAction(event.body.get("a")).args.get("cp") ?? null; } catch { return null; } };
 
-  // the record
-  /** @type {(Event | null)[]} */
-  const events = [];
-  /** @type {Bytes[]} */
-  const raws = [];
-  /** @type {Map<string, Bad[]>} */
-  const found = new Map(["V2", "V7", "V8", "V9", "V10"].map((id) => [id, []]));
-  /** @param {string} id @param {string} detail */
-  const find = (id, detail) => { found.get(id)?.push({ event: events.length, detail }); };
-  const stored = /** @type {Bytes} */ (files.get("events.bin"));
-  const { fold, advance } = newFold(game, find);
-  for (let at = 0; at < stored.length; ) {
-    const size = stored.length - at < 4 ? Infinity : new DataView(stored.buffer, stored.byteOffset + at).getUint32(0), raw = stored.subarray(at + 4, at + 4 + size);
-    raws.push(size > EVENT_LIMIT ? stored.subarray(at, at + 4) : raw);
-    events.push(null);
-    if (size > EVENT_LIMIT || raw.length < size) { find("V2", "not an event: the record ends within it"); break; }
-    at += 4 + size;
-    let event = null;
-    try { event = events[events.length - 1] = readEvent(raw); } catch (error) { find("V2", `not an event: ${why(error)}`); }
-    if (event) await advance(event);
+class Audit {
+  /** @param {Map<string, Bytes>} files @param {{game: Bytes, origin: string, damaged: string[]}} manifest @param {Trust} trust */
+  constructor(files, { game, origin, damaged }, trust) {
+    this.files = files;
+    this.trust = trust;
+    this.game = game;
+    this.origin = origin;
+    this.damaged = damaged;
+    /** @type {Check[]} */ this.checks = blank();
+    /** @type {Limit[]} */ this.limits = [];
+    /** @type {Set<string>} */ this.accusing = new Set();
+    /** @type {(Event | null)[]} */ this.events = [];
+    /** @type {Bytes[]} */ this.raws = [];
+    /** @type {Record<string, Bad[]>} */ this.found = { V2: [], V7: [], V8: [], V9: [], V10: [] };
+    /** @type {Policy | null} */ this.policy = null;
+    /** @type {Verifier | null} */ this.key = null;
+    /** @type {string | null} */ this.openDiffers = null;
+    /** @type {string | null} */ this.closeDiffers = null;
+    this.theirs = 0;
+    this.manifestSigned = this.unsure = false;
+    this.genesis = sha256(tag("genesis"), sized(game));
+    /** @param {string} check @param {string} detail */
+    this.find = (check, detail) => { this.found[check].push({ event: this.events.length, detail }); };
+    const { fold, advance } = newFold(game, this.find);
+    this.fold = fold;
+    this.advance = advance;
+    this.log = new Log(files, null, origin);
   }
-  const last = events.length, end = events[last - 1] ?? null;
+  get last() { return this.events.length; }
+  get end() { return this.events[this.last - 1] ?? null; }
   /** @param {string} kind @returns {[number, Event][]} */
-  const ofKind = (kind) => events.flatMap((event, i) => (event?.kind === kind ? [/** @type {[number, Event]} */ ([i + 1, event])] : []));
+  ofKind(kind) { return this.events.flatMap((event, i) => (event?.kind === kind ? [/** @type {[number, Event]} */ ([i + 1, event])] : [])); }
+  get joins() { return this.ofKind("join").filter(([, event]) => event.body.get("custody") === "self"); }
+  /** @param {(seat: Seat) => any} is */
+  seats(is) { return this.fold.seats.flatMap((seat, i) => (is(seat) ? [i + 1] : [])); }
 
-  // V1, V0: what is brought along, and what it came in
-  /** @type {Policy | null} */
-  let policy = null;
-  /** @type {Verifier | null} */
-  let key = null;
-  if (trust.policy || trust.receiptsKey) {
-    const bad = [];
-    try {
-      policy = trust.policy ? parsePolicy(trust.policy) : null;
-      key = trust.receiptsKey ? parseVkey(trust.receiptsKey) : policy?.receipts ?? null;
-      if (key && !key.name.endsWith("/receipts")) bad.push("the receipts key is not called so");
-      else if (key && key.name !== `${origin}/receipts`) bad.push(`this is of the log ${origin}, the receipts key is ${key.name}`);
-      if (policy && !policy.logs.some(({ name }) => name === origin)) bad.push(`this is of the log ${origin}, which the policy does not know`);
-    } catch (error) { bad.push(why(error)); }
-    judge(1, bad.map((detail) => ({ event: null, detail })));
-    if (bad.length) policy = key = null;
+  /** @param {string} id @param {string} result @param {string} [detail] @param {number | null} [event] */
+  note(id, result, detail = "", event = null) { this.checks[Number(id.slice(1))] = { id, result, detail, event }; }
+  /** @param {string} id @param {number[]} [seats] @param {number} [number] */
+  limit(id, seats = [], number = 0) {
+    if (id === "handed-over" || !this.limits.some((one) => one.id === id)) this.limits.push({ id, seats, number, text: TOLD[id] });
   }
-  {
-    const bad = [...manifest.damaged], given = files.get("manifest.note");
-    let opened = null, detail = key ? "there is no manifest.note" : "no receipts key: manifest.note was not looked at";
-    if (key && given) {
-      try { opened = await openNote(given, [key]); } catch (error) {
+  /** FAIL with the first of what is bad, what is proved before all other; or `otherwise`. @param {string} id @param {Bad[]} bad @param {string} [otherwise] @param {string} [detail] */
+  judge(id, bad, otherwise = "PASS", detail = "") {
+    if (!bad.length) return this.note(id, otherwise, detail);
+    const proved = ["V0", "V1", "V4"].includes(id) ? [] : bad.filter((one) => one.proves ?? (one.event !== null && one.event <= this.theirs));
+    if (proved.length) this.accusing.add(id);
+    const first = (proved.length ? proved : bad).reduce((a, b) => ((b.event ?? 0) < (a.event ?? 0) ? b : a));
+    this.note(id, "FAIL", first.detail + (bad.length > 1 ? ` (and ${bad.length - 1} more)` : ""), first.event);
+  }
+
+  /** @returns {Promise<Verdict>} */
+  async verdict() {
+    await this.record();
+    this.inputs();
+    await this.container();
+    await this.log.check();
+    this.own();
+    this.judge("V2", this.found.V2);
+    this.chain();
+    this.logged();
+    const custodial = this.seats((seat) => seat.player && !seat.signs), signing = this.seats((seat) => seat.signs), handedOver = this.ofKind("custody");
+    this.judge("V7", this.found.V7, this.joins.length ? "PASS" : "NOT CHECKED");
+    if (custodial.length) this.limit("custodial", custodial);
+    this.judge("V8", this.found.V8, custodial.length || handedOver.length || !signing.length ? "LIMIT" : "PASS");
+    if (!this.joins.length && this.fold.create) this.limit("seeds");
+    for (const [n, event] of handedOver) if (int(-Infinity)(event.body.get("seat"))) this.limit("handed-over", [event.body.get("seat")], n);
+    if (this.fold.create) this.judge("V9", this.found.V9, this.fold.revealed ? "PASS" : "NOT CHECKED");
+    if (!this.fold.closed) this.limit("not-closed");
+    this.judge("V10", this.found.V10, this.fold.create && this.ofKind("close").some(([, event]) => event.body.has("tail")) ? "PASS" : "NOT CHECKED");
+    await this.receipts();
+    this.limit("rules-not-folded");
+    const silent = this.seats((seat) => seat.signs && !seat.signedOff);
+    this.judge("V13", this.tooEarly(), silent.length || custodial.length || !this.fold.closed ? "LIMIT" : "PASS");
+    if (this.fold.closed && silent.length) this.limit("no-signoff", silent);
+    return this.conclude();
+  }
+  /** @returns {Verdict} */
+  conclude() {
+    const failed = this.checks.filter(({ result }) => result === "FAIL"), proved = failed.find(({ id }) => this.accusing.has(id));
+    const decisive = proved ?? failed[0] ?? (this.unsure ? this.checks[4] : null);
+    const verdict = proved ? "REFUTED" : failed.length ? (failed[0].id === "V1" ? "UNDETERMINED" : "NOT PROVEN")
+      : this.unsure ? "UNDETERMINED" : this.limits.length ? "VERIFIED WITH LIMITS" : "VERIFIED";
+    const { id = null, event = null } = decisive ?? {};
+    return { verdict, code: id, event, who: proved ? "server" : null, checks: this.checks, limits: this.limits, events: this.last };
+  }
+
+  /** The events, each folded as it is read. */
+  async record() {
+    const stored = /** @type {Bytes} */ (this.files.get("events.bin"));
+    for (let at = 0; at < stored.length; ) {
+      const size = stored.length - at < 4 ? Infinity : new DataView(stored.buffer, stored.byteOffset + at).getUint32(0);
+      const raw = stored.subarray(at + 4, at + 4 + size), fits = size <= EVENT_LIMIT && raw.length === size;
+      this.raws.push(size > EVENT_LIMIT ? stored.subarray(at, at + 4) : raw);
+      this.events.push(null);
+      if (!fits) return this.find("V2", "not an event: the record ends within it");
+      at += 4 + size;
+      let event;
+      try { event = readEvent(raw); } catch (error) { this.find("V2", `not an event: ${why(error)}`); continue; }
+      this.events[this.last - 1] = event;
+      await this.advance(event);
+    }
+  }
+  /** V1: policy and keys can be read, belong together and to this bundle. */
+  inputs() {
+    const { policy, receiptsKey } = this.trust, origin = this.origin, bad = [];
+    if (!policy && !receiptsKey) return;
+    try {
+      this.policy = policy ? parsePolicy(policy) : null;
+      this.key = receiptsKey ? parseVkey(receiptsKey) : this.policy?.receipts ?? null;
+      if (this.key && this.key.name !== `${origin}/receipts`) bad.push(`this is of the log ${origin}, the receipts key is called ${this.key.name}`);
+      if (this.policy && !this.policy.logs.some(({ name }) => name === origin)) bad.push(`this is of the log ${origin}, which the policy does not know`);
+    } catch (error) { bad.push(why(error)); }
+    this.judge("V1", bad.map(plainly));
+    if (bad.length) this.policy = this.key = null;
+    this.log = new Log(this.files, this.policy, origin);
+  }
+  /** V0: the manifest names every file as it is, and is signed where the key is known. */
+  async container() {
+    const bad = [...this.damaged], given = this.files.get("manifest.note"), manifest = /** @type {Bytes} */ (this.files.get("manifest.json"));
+    const statement = `annals/1 bundle\n${this.origin}\n${hex(this.game)}\n${base64(sha256(manifest))}\n`;
+    let opened = null, detail = this.key ? "there is no manifest.note" : "no receipts key: manifest.note was not looked at";
+    if (this.key && given) {
+      try { opened = await openNote(given, [this.key]); } catch (error) {
         detail = `manifest.note: ${why(error)}`;
         if (!(error instanceof Unverified)) bad.push(detail);
       }
-      const statement = `annals/1 bundle\n${origin}\n${hex(game)}\n${base64(sha256(/** @type {Bytes} */ (files.get("manifest.json"))))}\n`;
       if (opened && opened.text !== statement) bad.push("manifest.note is not about this manifest");
     }
-    if (key && !opened && !bad.length) limit("unsigned-export");
-    judge(0, bad.map((detail) => ({ event: null, detail })));
-    if (!bad.length) note(0, key && !opened ? "LIMIT" : "PASS", opened ? "" : detail);
-    manifestSigned = !bad.length && opened !== null;
+    const unsigned = this.key && !opened;
+    if (unsigned && !bad.length) this.limit("unsigned-export");
+    this.judge("V0", bad.map(plainly), unsigned ? "LIMIT" : "PASS", opened ? "" : detail);
+    this.manifestSigned = !bad.length && opened !== null;
   }
-
-  // what the log of games says
-  const logged = await readLog(files, policy, origin);
-  const { opened, closed } = logged;
-  /** @param {any} a @param {any} b */
-  const equal = (a, b) => (isBytes(a) ? same(a, b) : a === b);
-  /** @param {Event} event @param {string} name */
-  const hashOf = (event, name) => (bytes(32)(event.body.get(name)) ? event.body.get(name) : null);
-  const openDiffers = () => {
-    const [, , id, hash, commit, rules, t] = opened?.entry ?? [], event = events[0];
-    if (!last || !same(id, game) || !same(hash, eventHash(raws[0]))) return "the log opened another game, or this one with another first event";
-    if (!event) return null;
-    return event.seq === 1 && event.kind === "create" && same(event.id, id) && equal(hashOf(event, "commit"), commit) && equal(hashOf(event, "rules_hash"), rules) && event.t === Number(t)
+  /** Up to which event are the bytes the server's own statement, by its signed manifest or its log? */
+  own() {
+    const { opened, closed } = this.log;
+    this.openDiffers = opened ? this.differsFromOpen(opened.entry) : null;
+    this.closeDiffers = closed ? this.differsFromClose(closed.entry) : null;
+    if (this.manifestSigned || (closed && !this.closeDiffers && this.linked())) this.theirs = this.last + 1;
+    else this.theirs = opened && !this.openDiffers ? 1 : 0;
+  }
+  /** @param {any[]} entry */
+  differsFromOpen([, , id, hash, commit, rules, t]) {
+    const event = this.events[0];
+    if (!this.last || !same(id, this.game) || !same(hash, eventHash(this.raws[0]))) return "the log opened another game, or this one with another first event";
+    return !event || (event.seq === 1 && event.kind === "create" && same(event.id, id) && equal(hashIn(event, "commit"), commit) && equal(hashIn(event, "rules_hash"), rules) && event.t === Number(t))
       ? null : "the log opened the game otherwise";
-  };
-  const closeDiffers = () => {
-    const [, , id, version, head, status, tail, t] = closed?.entry ?? [];
-    if (!same(id, game)) return "the log closed another game";
-    if (version !== last) return `the log closed the game with ${version} events, here are ${last}`;
-    if (!same(head, eventHash(raws[last - 1]))) return "the log closed the game with another last event";
-    if (!end) return null;
-    const said = end.body.get("status");
-    return end.kind === "close" && end.seq === version && same(end.id, id) && (isText(said) ? said : null) === status && equal(hashOf(end, "tail"), tail) && end.t === Number(t)
+  }
+  /** @param {any[]} entry */
+  differsFromClose([, , id, version, head, status, tail, t]) {
+    const event = this.end, said = event?.body.get("status");
+    if (!same(id, this.game)) return "the log closed another game";
+    if (version !== this.last) return `the log closed the game with ${version} events, here are ${this.last}`;
+    if (!same(head, eventHash(this.raws[this.last - 1]))) return "the log closed the game with another last event";
+    return !event || (event.kind === "close" && event.seq === version && same(event.id, id) && (isText(said) ? said : null) === status && equal(hashIn(event, "tail"), tail) && event.t === Number(t))
       ? null : "the log closed the game otherwise";
-  };
+  }
   /** Do the raw bytes of every event hold the hash of the one before? */
-  const linked = () => {
-    let prev = sha256(tag("genesis"), sized(game));
-    return last > 0 && raws.every((raw) => {
-      const at = 20 + ({ 0xcc: 2, 0xcd: 3, 0xce: 5, 0xcf: 9 }[raw[20]] ?? 1), holds = raw.length >= at + 34 && same(raw.subarray(0, 20), cat(unhex("9801c410"), game)) && same(raw.subarray(at, at + 34), cat(unhex("c420"), prev));
+  linked() {
+    let prev = this.genesis;
+    return this.last > 0 && this.raws.every((raw) => {
+      const at = 20 + (/** @type {Record<number, number>} */ ({ 0xcc: 2, 0xcd: 3, 0xce: 5, 0xcf: 9 })[raw[20]] ?? 1);
+      const holds = raw.length >= at + 34 && same(raw.subarray(0, 20), cat(unhex("9801c410"), this.game)) && same(raw.subarray(at, at + 34), cat(unhex("c420"), prev));
       prev = eventHash(raw);
       return holds;
     });
-  };
-  const openText = opened && openDiffers(), closeText = closed && closeDiffers();
-  if (manifestSigned || (closed && closeText === null && linked())) theirs = last + 1;
-  else theirs = opened && openText === null ? 1 : 0;
-
-  judge(2, /** @type {Bad[]} */ (found.get("V2")));
-  {
+  }
+  /** V3: dense from 1, one game, each linked to the one before, the clock never back, create first, close last. */
+  chain() {
     /** @type {Bad[]} */
-    const bad = [];
-    const broken = new Set();
-    let prev = sha256(tag("genesis"), sized(game)), clock = 0;
-    events.forEach((event, i) => {
+    const bad = [], /** @type {Set<number>} */ broken = new Set();
+    let prev = this.genesis, clock = 0, explained = 0;
+    this.events.forEach((event, i) => {
       const n = i + 1, before = prev;
-      prev = eventHash(raws[i]);
-      if (!event) { bad.push({ event: n, detail: `event ${n} cannot be read` }); return; }
-      if (!same(event.id, game)) bad.push({ event: n, detail: `event ${n} belongs to another game` });
-      if (event.seq !== n) bad.push({ event: n, detail: `event ${n} says that it is number ${event.seq}` });
-      if (event.t < clock) bad.push({ event: n, detail: `the clock runs back at event ${n}` });
-      if ((event.kind === "create") !== (n === 1) || (event.kind === "close" && n !== last)) bad.push({ event: n, detail: `event ${n} is a ${event.kind}` });
+      /** @param {string} detail */
+      const wrong = (detail) => bad.push({ event: n, detail: `event ${n} ${detail}` });
+      prev = eventHash(this.raws[i]);
+      if (!event) return void wrong("cannot be read");
+      if (!same(event.id, this.game)) wrong("belongs to another game");
+      if (event.seq !== n) wrong(`says that it is number ${event.seq}`);
+      if (event.t < clock) wrong("sets the clock back");
+      if ((event.kind === "create") !== (n === 1) || (event.kind === "close" && n !== this.last)) wrong(`is a ${event.kind}`);
       if (!same(event.prev, before)) broken.add(n);
       clock = Math.max(clock, event.t);
     });
-    // A changed byte breaks the link of the next event; a byte of prev breaks the event's own link as well.
-    let explained = 0;
     for (const n of broken) {
-      if (n === explained) continue;
-      if (broken.has(n + 1)) explained = n + 1;
-      const place = broken.has(n + 1) || n === 1 || n === last ? n : n - 1;
-      bad.push({ event: place, detail: place < n || broken.has(n + 1) ? `event ${place} was changed` : `event ${n} does not follow on what is before it` });
+      if (n === explained) continue; // a byte of prev breaks the event's own link and that of the next one
+      const own = broken.has(n + 1), place = own || n === 1 || n === this.last ? n : n - 1;
+      if (own) explained = n + 1;
+      bad.push({ event: place, detail: own || place < n ? `event ${place} was changed` : `event ${n} does not follow on what is before it` });
     }
-    if (!last) bad.push({ event: 1, detail: "there is no event" });
-    judge(3, bad);
+    if (!this.last) bad.push({ event: 1, detail: "there is no event" });
+    this.judge("V3", bad);
   }
-
-  // V4, V5, V6
-  /** @param {Event} event */
-  const cpOf = (event) => { try { return readAction(event.body.get("a")).args.get("cp") ?? null; } catch { return null; } };
-  const joins = ofKind("join").filter(([, event]) => event.body.get("custody") === "self");
-  if (!policy || !logged.present || (logged.unknown.length && !logged.badCheckpoints.length)) {
-    if (logged.unknown.length) unsure = true;
-    else limit("no-log");
-    note(4, "NOT CHECKED", logged.unknown.join("; "));
-  } else {
-    judge(4, logged.badCheckpoints.map((detail) => ({ event: null, detail })));
-    if (!logged.witnessed) {
-      limit("no-witness");
-      if (!logged.badCheckpoints.length) note(4, "LIMIT", "no quorum of witnesses: a split view is not excluded");
+  /** V4, V5, V6: what the log of games says. */
+  logged() {
+    const { log, manifestSigned: proves } = this, { opened, closed } = log;
+    if (!this.policy || !log.present || (log.unknown.length && !log.badCheckpoints.length)) {
+      this.unsure = log.unknown.length > 0;
+      if (!this.unsure) this.limit("no-log");
+      return this.note("V4", "NOT CHECKED", log.unknown.join("; "));
     }
+    if (!log.witnessed) this.limit("no-witness");
+    this.judge("V4", log.badCheckpoints.map(plainly), log.witnessed ? "PASS" : "LIMIT", log.witnessed ? "" : "no quorum of witnesses: a split view is not excluded");
     const seen = new Map();
-    for (const [i, event] of events.entries()) {
-      const cp = event && ["join", "signoff"].includes(event.kind) ? cpOf(event) : null;
+    this.events.forEach((event, i) => {
+      const cp = event && ["join", "signoff"].includes(event.kind) ? seenBy(event) : null;
       if (cp) seen.set(cp[0] + hex(cp[1]), { cp, event: i + 1 });
-    }
-    judge(5, [
-      ...logged.forks.map((detail) => ({ event: null, detail, proves: true })),
-      ...logged.badProofs.map((detail) => ({ event: null, detail, proves: false })),
-      ...[...seen.values()].flatMap(({ cp, event }) => (logged.connected(BigInt(cp[0]), cp[1]) ? [] : [{ event, detail: `no proof connects the log that a seat saw, ${cp[0]} entries with root ${hex(cp[1])}, with this one`, proves: false }])),
+    });
+    const unconnected = [...seen.values()].filter(({ cp }) => !log.connected(BigInt(cp[0]), cp[1]));
+    this.judge("V5", [
+      ...log.forks.map((detail) => ({ event: null, detail, proves: true })),
+      ...log.badProofs.map((detail) => ({ event: null, detail, proves: false })),
+      ...unconnected.map(({ cp, event }) => ({ event, detail: `no proof connects the log that a seat saw, ${cp[0]} entries with root ${hex(cp[1])}, with this one`, proves: false })),
     ]);
+    if (!opened) this.limit("no-log");
+    if (!opened && !closed) return;
     /** @type {Bad[]} */
-    const bad = [], silent = new Set();
-    if (openText) bad.push({ event: 1, detail: openText, proves: manifestSigned });
-    if (closeText) bad.push({ event: last, detail: closeText, proves: manifestSigned });
-    if (opened && closed && opened.index >= closed.index) bad.push({ event: null, detail: "the log closed the game before it opened it", proves: manifestSigned });
-    for (const [n, event] of joins) {
-      const cp = cpOf(event);
+    const bad = [], /** @type {Set<number>} */ silent = new Set();
+    if (this.openDiffers) bad.push({ event: 1, detail: this.openDiffers, proves });
+    if (this.closeDiffers) bad.push({ event: this.last, detail: this.closeDiffers, proves });
+    if (opened && closed && opened.index >= closed.index) bad.push({ event: null, detail: "the log closed the game before it opened it", proves });
+    for (const [n, event] of this.joins) {
+      const cp = seenBy(event);
       if (!cp) silent.add(event.seat ?? 0);
-      else if (opened && BigInt(cp[0]) <= opened.index) bad.push({ event: n, detail: `seat ${event.seat} joined having seen a log without this game`, proves: manifestSigned });
+      else if (opened && BigInt(cp[0]) <= opened.index) bad.push({ event: n, detail: `seat ${event.seat} joined having seen a log without this game`, proves });
     }
-    if (opened || closed) {
-      judge(6, bad);
-      if (!opened) limit("no-log");
-      if (end?.kind === "close" && !closed) limit("close-not-logged");
-      if (opened && closed && opened.size > closed.index) limit("opened-late");
-      if (silent.size) limit("no-checkpoint", [...silent].sort((a, b) => a - b));
-    } else limit("no-log");
+    this.judge("V6", bad);
+    if (this.end?.kind === "close" && !closed) this.limit("close-not-logged");
+    if (opened && closed && opened.size > closed.index) this.limit("opened-late");
+    if (silent.size) this.limit("no-checkpoint", [...silent].sort((a, b) => a - b));
   }
-
-  // V7 to V10
-  const [keysBad, seatsBad, diceBad, tailBad] = ["V7", "V8", "V9", "V10"].map((id) => /** @type {Bad[]} */ (found.get(id)));
-  judge(7, keysBad, joins.length ? "PASS" : "NOT CHECKED");
-  /** @param {(seat: Seat) => any} is */
-  const numbers = (is) => fold.seats.flatMap((seat, i) => (is(seat) ? [i + 1] : []));
-  const custodial = numbers((seat) => seat.player && !seat.signs), handedOver = ofKind("custody");
-  if (custodial.length) limit("custodial", custodial);
-  judge(8, seatsBad, custodial.length || handedOver.length || !numbers((seat) => seat.signs).length ? "LIMIT" : "PASS");
-  if (!joins.length && fold.create) limit("seeds");
-  for (const [n, event] of handedOver) if (int(-Infinity)(event.body.get("seat"))) limit("handed-over", [event.body.get("seat")], n);
-  if (fold.create) judge(9, diceBad, fold.revealed ? "PASS" : "NOT CHECKED");
-  if (!fold.closed) limit("not-closed");
-  judge(10, tailBad, fold.create && ofKind("close").some(([, event]) => event.body.has("tail")) ? "PASS" : "NOT CHECKED");
-
-  // V11: what players kept
-  const brought = [...[...files].filter(([name]) => name.startsWith("receipts/")).sort(([a], [b]) => (a < b ? -1 : 1)), ...(trust.receipts ?? [])];
-  if (!key || !brought.length) {
-    note(11, "NOT CHECKED", brought.length ? "no receipts key, so the receipts were not looked at" : "");
-    limit("no-receipts");
-  } else {
+  /** V11: whatever the server signed for a player is in the record. */
+  async receipts() {
+    const own = [...this.files].filter(([name]) => name.startsWith("receipts/")).sort(([a], [b]) => (a < b ? -1 : 1));
+    const brought = [...own, ...(this.trust.receipts ?? [])], closed = this.log.closed?.entry, last = this.last;
+    if (!this.key || !brought.length) {
+      this.limit("no-receipts");
+      return this.note("V11", "NOT CHECKED", brought.length ? "no receipts key, so the receipts were not looked at" : "");
+    }
     /** @type {Bad[]} */
     const bad = [], heads = new Map();
     let beyond = 0;
-    for (const [where, given] of brought) {
+    for (const [where, note] of brought) {
+      /** @param {number | null} event @param {string} detail @param {boolean} [proves] */
+      const wrong = (event, detail, proves) => bad.push({ event, detail: `${where}: ${detail}`, proves });
       let said;
-      try { said = await readStatement(given, key); } catch (error) { bad.push({ event: null, detail: `${where}: ${why(error)}`, proves: false }); continue; }
-      const { seq, hash } = said;
-      if (!same(said.game, game) || said.origin !== origin) { bad.push({ event: null, detail: `${where}: about another game`, proves: false }); continue; }
-      const first = heads.get(seq) ?? hash;
+      try { said = await readStatement(note, this.key); } catch (error) { wrong(null, why(error), false); continue; }
+      const { seq, hash } = said, first = heads.get(seq) ?? hash;
+      if (!same(said.game, this.game) || said.origin !== this.origin) { wrong(null, "about another game", false); continue; }
       heads.set(seq, first);
-      if (!same(first, hash)) bad.push({ event: seq, detail: `${where} and another one are signed for event ${seq} and differ`, proves: true });
-      if (closed && (seq > closed.entry[3] || (seq === closed.entry[3] && !same(hash, closed.entry[4])))) bad.push({ event: seq, detail: `${where}: the log closed the game with ${closed.entry[3]} events`, proves: true });
-      else if (seq > last && fold.closed) bad.push({ event: last, detail: `${where}: the record ends with event ${last}` });
+      if (!same(first, hash)) wrong(seq, `another one is signed for event ${seq} and differs`, true);
+      if (closed && (seq > closed[3] || (seq === closed[3] && !same(hash, closed[4])))) wrong(seq, `the log closed the game with ${closed[3]} events`, true);
+      else if (seq > last && this.fold.closed) wrong(last, `the record ends with event ${last}`);
       else if (seq > last) beyond = Math.max(beyond, seq);
-      else if (!seq || !same(eventHash(raws[seq - 1]), hash)) bad.push({ event: seq, detail: `${where}: the record has another event ${seq}` });
+      else if (!seq || !same(eventHash(this.raws[seq - 1]), hash)) wrong(seq, `the record has another event ${seq}`);
     }
-    judge(11, bad, beyond ? "LIMIT" : "PASS");
-    if (beyond) limit("receipt-beyond", [], beyond);
+    this.judge("V11", bad, beyond ? "LIMIT" : "PASS");
+    if (beyond) this.limit("receipt-beyond", [], beyond);
   }
-
-  limit("rules-not-folded");
-  {
+  /** Turns that were claimed, seats that were freed, and tables that were closed before their time. */
+  tooEarly() {
     /** @type {Bad[]} */
     const bad = [];
     /** @param {string} name */
-    const due = (name) => { const value = fold.create?.get("options").get(name) ?? DEADLINES[name]; return int(-Infinity)(value) ? 1000 * Number(value) : 0; };
-    /** @type {Event | null} */
-    let before = null, locked = null;
-    for (const [i, event] of events.entries()) {
-      if (!event) continue;
-      /** @type {string | undefined} */
+    const due = (name) => { const value = this.fold.create?.get("options").get(name) ?? DEADLINES[name]; return int(-Infinity)(value) ? 1000 * Number(value) : 0; };
+    /** @type {Event | null} */ let before = null;
+    /** @type {Event | null} */ let locked = null;
+    this.events.forEach((event, i) => {
+      if (!event) return;
       let name, since = before;
+      if (event.kind === "timeout") [name, since] = locked ? ["reveal_seconds", locked] : ["turn_seconds", before];
+      else if (event.kind === "close" && event.body.get("status") === "abandoned") name = Object.hasOwn(CLOSING, String(event.body.get("reason"))) ? CLOSING[String(event.body.get("reason"))] : undefined;
       if (event.kind === "lock") locked = event;
-      else if (event.kind === "timeout" && locked) [name, since, locked] = ["reveal_seconds", locked, null];
-      else if (event.kind === "timeout") name = "turn_seconds";
-      else if (event.kind === "seeded") locked = null;
-      else if (event.kind === "close" && event.body.get("status") === "abandoned") name = { idle: "idle_seconds", absent: "turn_seconds" }[String(event.body.get("reason"))];
+      else if (event.kind === "timeout" || event.kind === "seeded") locked = null;
       if (name && since && (!due(name) || event.t - since.t < due(name))) bad.push({ event: i + 1, detail: `event ${i + 1} (${event.kind}) before its time (${name})` });
       before = event;
-    }
-    const silent = numbers((seat) => seat.signs && !seat.signedOff);
-    judge(13, bad, silent.length || custodial.length || !fold.closed ? "LIMIT" : "PASS");
-    if (fold.closed && silent.length) limit("no-signoff", silent);
+    });
+    return bad;
   }
+}
 
-  const failed = checks.filter(({ result }) => result === "FAIL"), proved = failed.find((_) => accusing.has(Number(_.id.slice(1))));
-  const verdict = proved ? "REFUTED" : failed.length ? (failed[0].id === "V1" ? "UNDETERMINED" : "NOT PROVEN") : unsure ? "UNDETERMINED" : limits.length ? "VERIFIED WITH LIMITS" : "VERIFIED";
-  const decisive = proved ?? failed[0] ?? (unsure ? checks[4] : null);
-  return { verdict, code: decisive?.id ?? null, event: decisive?.event ?? null, who: proved ? "server" : null, checks, limits, events: last };
+/** @returns {Check[]} */
+const blank = () => Array.from({ length: 15 }, (_, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null }));
+
+/** The verdict on a bundle: hostile bytes get one too. @param {Bytes} data @param {Trust} [trust] @returns {Promise<Verdict>} */
+export async function verify(data, trust = {}) {
+  let files, manifest;
+  try { manifest = readManifest(files = unzip(data)); } catch (error) {
+    const [, ...rest] = blank();
+    return { verdict: "NOT PROVEN", code: "V0", event: null, who: null, checks: [{ id: "V0", result: "FAIL", detail: why(error), event: null }, ...rest], limits: [], events: 0 };
+  }
+  return new Audit(files, manifest, trust).verdict();
 }
 
 /** A receipt, or a refusal. @param {Bytes} data @param {Verifier} key */
 async function readStatement(data, key) {
   if (data.length > 65_536) throw new BadNote("more than 65536 bytes");
-  const [kind, origin, game, ...rest] = (await openNote(data, [key])).text.slice(0, -1).split("\n"), receipt = kind === "annals/1 receipt" && rest.length === 2;
-  if (!receipt && !(kind === "annals/1 refusal" && rest.length === 4)) throw new BadNote("neither a receipt nor a refusal");
-  if (!receipt) hash(/** @type {string} */ (rest.shift()));
+  const [kind, origin, game, ...rest] = (await openNote(data, [key])).text.slice(0, -1).split("\n");
+  if (kind === "annals/1 refusal" && rest.length === 4) hash(/** @type {string} */ (rest.shift()));
+  else if (kind !== "annals/1 receipt" || rest.length !== 2) throw new BadNote("neither a receipt nor a refusal");
   if (!/^[0-9a-f]{32}$/.test(game) || !/^(0|[1-9][0-9]{0,18})$/.test(rest[0])) throw new BadNote("not the id of a game, or not the number of an event");
   return { origin, game: unhex(game), seq: Number(rest[0]), hash: hash(rest[1]) };
-}
-
-const ENTRIES_OF = { open: tuple(oneOf("open"), oneOf(1), bytes(16), bytes(32), either(oneOf(null), bytes(32)), either(oneOf(null), bytes(32)), int(0)),
-  close: tuple(oneOf("close"), oneOf(1), bytes(16), int(1), bytes(32), either(oneOf(null), isText), either(oneOf(null), bytes(32)), int(0)) };
-
-/** What the log of games proves of this game. @param {Map<string, Bytes>} files @param {Policy | null} policy @param {string} origin */
-async function readLog(files, policy, origin) {
-  /** @typedef {{entry: any[], index: bigint, size: bigint}} Proved */
-  const gossipNames = [...files.keys()].filter((name) => name.startsWith("gossip/")).sort();
-  const kinds = /** @type {("open" | "close")[]} */ (["open", "close"]), onwardName = "consistency.txt";
-  /** @type {string[]} */
-  const unknown = [], badCheckpoints = [], badProofs = [], forks = [];
-  /** @type {Map<string, {origin: string, size: bigint, root: Bytes, signers: Verifier[]}>} */
-  const verified = new Map();
-  /** @type {Map<bigint, {path: Bytes[]}>} */
-  const gossip = new Map();
-  /** @type {Record<"open" | "close", Proved | null>} */
-  const proved = { open: null, close: null };
-  /** @template T @param {string} name @param {(data: Bytes) => T & {checkpoint: Bytes}} parse */
-  const read = async (name, parse) => {
-    const data = files.get(name);
-    if (!data || !policy) return null;
-    let proof;
-    try { proof = parse(data); } catch (error) { badProofs.push(`${name}: ${/** @type {Error} */ (error).message}`); return null; }
-    try {
-      const { text, signers } = await openNote(proof.checkpoint, [...policy.logs, ...policy.witnesses.values()]), checkpoint = parseCheckpoint(text);
-      if (checkpoint.origin !== origin) throw new Error(`a checkpoint of ${checkpoint.origin}, not of ${origin}`);
-      if (!signers.some((signer) => signer.kind === 1 && signer.name === origin)) throw new Unverified("only witnesses signed it");
-      verified.set(name, { ...checkpoint, signers });
-      return proof;
-    } catch (error) {
-      (error instanceof Unverified ? unknown : badCheckpoints).push(`${name}: ${/** @type {Error} */ (error).message}`);
-      return null;
-    }
-  };
-  const proofs = { open: await read("open.tlog-proof", parseProof), close: await read("close.tlog-proof", parseProof) };
-  const onward = await read(onwardName, parseConsistency), heard = [];
-  for (const name of gossipNames) heard.push({ name, proof: await read(name, parseConsistency) });
-  const roots = new Map();
-  for (const [name, { size, root }] of verified) {
-    if (!same(roots.get(size) ?? root, root)) forks.push(`the log signed two roots for ${size} entries: ${name}`);
-    roots.set(size, roots.get(size) ?? root);
-  }
-  const newest = verified.get(onwardName) ?? verified.get("close.tlog-proof") ?? verified.get("open.tlog-proof");
-  for (const kind of kinds) {
-    const proof = proofs[kind], checkpoint = verified.get(`${kind}.tlog-proof`), data = files.get(`${kind}.entry`);
-    if (!proof || !checkpoint || !newest) continue;
-    try {
-      if (!data || !included(leafHash(data), proof.index, checkpoint.size, proof.path, checkpoint.root)) throw new Error("the entry is not at this place of the log");
-      const entry = decode(data);
-      if (!ENTRIES_OF[kind](entry)) throw new Error("an entry of another sort");
-      proved[kind] = { entry, index: proof.index, size: checkpoint.size };
-    } catch (error) { badProofs.push(`${kind}.tlog-proof: ${/** @type {Error} */ (error).message}`); }
-    const isNewest = checkpoint.size === newest.size && same(checkpoint.root, newest.root);
-    if (!isNewest && (onward?.old !== checkpoint.size || !consistent(checkpoint.size, checkpoint.root, newest.size, newest.root, onward.path))) badProofs.push(`${kind}.tlog-proof: no proof leads from its checkpoint to the newest`);
-  }
-  for (const { name, proof } of heard) {
-    const to = verified.get(name);
-    if (!proof || !to || !newest) continue;
-    if (to.size !== newest.size || !same(to.root, newest.root)) badProofs.push(`${name}: leads to another checkpoint than the newest`);
-    else gossip.set(proof.old, proof);
-  }
-  return {
-    present: ["open.tlog-proof", "close.tlog-proof", onwardName].some((name) => files.has(name)) || gossipNames.length > 0,
-    unknown, badCheckpoints, badProofs, forks, opened: proved.open, closed: proved.close,
-    witnessed: policy !== null && newest !== undefined && policy.quorum !== "none" && quorumMet(policy, newest.signers),
-    /** @param {bigint} size @param {Bytes} root */
-    connected: (size, root) => {
-      if (!newest) return true;
-      if (!size || size === newest.size) return same(root, size ? newest.root : EMPTY_ROOT);
-      const proof = gossip.get(size);
-      return proof !== undefined && consistent(size, root, newest.size, newest.root, proof.path);
-    },
-  };
 }
 
 // -- the command ---------------------------------------------------------------------------------------------------------
@@ -1301,7 +1357,7 @@ async function main(words) {
     for (const { text, seats, number } of found.limits) console.log(`limit: ${text}${seats.length ? ` (seat ${seats})` : ""}${number ? ` (event ${number})` : ""}`);
     console.log([found.verdict, found.code, found.who, found.event && `event ${found.event}`].filter(Boolean).join(", "));
   }
-  return strict && found.verdict === "VERIFIED WITH LIMITS" ? 3 : EXIT[/** @type {keyof typeof EXIT} */ (found.verdict)];
+  return strict && found.verdict === "VERIFIED WITH LIMITS" ? 3 : EXIT[found.verdict];
 }
 
 const { process } = /** @type {any} */ (globalThis);
