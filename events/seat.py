@@ -10,16 +10,49 @@ from typing import Any, Final
 from nacl.signing import SigningKey
 
 from events import seeds
-from events.hashing import hmac_sha256, sized, tag, u8, u32
+from events.hashing import hmac_sha256, sha256, sized, tag, u8, u32
 from events.signing import Sealed, SignedAction
 
 SECRET_LENGTH: Final = 32
+_PHRASE_BITS: Final = 280
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_SPARE: Final = {ord(" "): None, ord("-"): None, ord("\n"): None, ord("o"): "0", ord("i"): "1", ord("l"): "1"}
 _ACCOUNT, _SEAT_KEY, _SEAT_TAIL = map(tag, ("account", "seat-key", "seat-tail"))
 
 
 def new_secret() -> bytes:
     """A fresh account secret."""
     return secrets.token_bytes(SECRET_LENGTH)
+
+
+def to_phrase(secret: bytes) -> str:
+    """An account secret as people keep it: 14 groups of 4 digits and letters (base32 without i, l, o, u), the last of
+    which show a slip of the pen."""
+    number = int.from_bytes(secret + _check(secret) + b"\0", "big")
+    digits = "".join(_ALPHABET[number >> shift & 31] for shift in range(_PHRASE_BITS - 5, -5, -5))
+    return "-".join(digits[at : at + 4] for at in range(0, len(digits), 4))
+
+
+def from_phrase(phrase: str) -> bytes:
+    """The account secret in a phrase; spaces, dashes and the size of letters say nothing.
+
+    :raises ValueError: it is none: too short or long, another character, or mistyped.
+    """
+    digits = phrase.lower().translate(_SPARE)
+    if len(digits) * 5 != _PHRASE_BITS or not set(digits) <= set(_ALPHABET):
+        raise ValueError(f"an account phrase has {_PHRASE_BITS // 5} digits and letters")
+    number = 0
+    for digit in digits:
+        number = number << 5 | _ALPHABET.index(digit)
+    data = number.to_bytes(_PHRASE_BITS // 8, "big")
+    secret = data[:SECRET_LENGTH]
+    if data[SECRET_LENGTH:] != _check(secret) + b"\0":
+        raise ValueError("the account phrase is mistyped")
+    return secret
+
+
+def _check(secret: bytes) -> bytes:
+    return sha256(_ACCOUNT + secret)[:2]
 
 
 def hkdf(secret: bytes, salt: bytes, info: bytes) -> bytes:

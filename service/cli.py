@@ -373,7 +373,7 @@ def restart(origin: str, data: Path | None) -> None:
     "--keep-keys",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Sit down in self-custody, with the account secret in FILE (made if it is not there).",
+    help="Sit down in self-custody, with the account phrase in FILE (made if it is not there).",
 )
 @click.option("--policy", type=_FILE, help="Trust the log of games by these keys, not by the service's own word.")
 @click.option("--without-log", is_flag=True, help="Sit down though the table's opening is in no log of games.")

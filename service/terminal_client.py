@@ -19,7 +19,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from engine.registry import game_name
-from events.seat import SECRET_LENGTH, new_secret
+from events.seat import from_phrase, new_secret, to_phrase
 from events.tlog.policy import Policy
 from replay.games import telling
 from replay.words import words
@@ -197,22 +197,19 @@ def play(
 
 
 def account_secret(path: Path) -> bytes:
-    """The account secret in a file of mode 0600, made if it is not there.
+    """The account secret whose phrase is in a file of mode 0600, made if it is not there.
 
     :raises Refused: the file holds none.
     """
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(new_secret().hex() + "\n")
+            file.write(to_phrase(new_secret()) + "\n")
     except FileExistsError:
         pass
     try:
-        secret = bytes.fromhex(path.read_text(encoding="ascii").strip())
-    except ValueError:
-        secret = b""
-    if len(secret) != SECRET_LENGTH:
-        raise Refused(f"{path} holds no account secret: {2 * SECRET_LENGTH} hex digits")
-    return secret
+        return from_phrase(path.read_text(encoding="ascii"))
+    except ValueError as error:
+        raise Refused(f"{path} holds no account phrase: {error}") from error
 
 
 def choices(pairs: Sequence[str]) -> dict[str, str]:

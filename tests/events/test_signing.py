@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nacl.signing import SigningKey
 
 from events import codec, seeds
-from events.seat import SeatKey, hkdf
+from events.seat import SeatKey, from_phrase, hkdf, to_phrase
 from events.signing import ACTION_TYPE, NotAnAction, SignedAction, pae, usable_key, verified
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared" / "vectors"
@@ -143,3 +143,18 @@ def test_a_seat_reveals_one_link_with_each_action() -> None:
     assert (join.pseq, join.head_seq, join.r) == (0, 4, key.chain.commitment)
     act = key.sign("act", 1, 6, HEAD, "move", {"to": [1, 0]}).action
     assert seeds.lower(GAME, 2, 1, act.r) == join.r
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_a_secret_comes_back_from_its_phrase(secret: bytes) -> None:
+    phrase = to_phrase(secret)
+    assert len(phrase.split("-")) == 14
+    assert from_phrase(phrase) == from_phrase(phrase.upper().replace("-", " ") + "\n") == secret
+
+
+def test_a_slip_in_a_phrase_is_noticed() -> None:
+    phrase = to_phrase(b"s" * 32)
+    assert phrase == "edsq-6wvk-edsq-6wvk-edsq-6wvk-edsq-6wvk-edsq-6wvk-edsq-6wvk-edsn-3eg0"
+    for wrong in (phrase[:-1], phrase + "0", phrase.replace("e", "f", 1), phrase.replace("e", "u", 1), ""):
+        with pytest.raises(ValueError, match="phrase"):
+            from_phrase(wrong)

@@ -111,7 +111,7 @@ def test_nobody_who_keeps_the_keys_sits_down_at_a_table_that_is_in_no_log(
 
 def test_a_file_that_holds_no_account_secret_is_said_plainly(terminal: Terminal, tmp_path: Path) -> None:
     (tmp_path / "account").write_text("secret")
-    with pytest.raises(Refused, match="64 hex digits"):
+    with pytest.raises(Refused, match="56 digits and letters"):
         terminal.play(new="donjon", name="Ada", keep_keys=tmp_path / "account")
 
 
