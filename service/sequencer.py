@@ -47,6 +47,14 @@ REFUSED_S: Final = 60.0
 _LINES: Final = 256
 _SCAN: Final = 500
 
+# KEYS remembered; ARGV note, the one before. A database that lost the key is told anew.
+_REMEMBER: Final = """
+local known = redis.call('GET', KEYS[1])
+if known and known ~= ARGV[2] and known ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+return 1
+"""
+
 _log = structlog.get_logger()
 
 
@@ -76,8 +84,8 @@ class Source(Protocol):
     def remembered(self) -> bytes | None:
         """The signed checkpoint that the database was told last."""
 
-    def remember(self, note: bytes) -> None:
-        """Tell the database."""
+    def remember(self, note: bytes, before: bytes | None) -> bool:
+        """Tell the database; False, and nothing is changed, if it remembers another than ``before``."""
 
 
 def _pass(step: str) -> None:
@@ -103,6 +111,7 @@ class Sequencer:
         self._added: set[str] = set()
         self._retired: set[str] = set()
         self._again: dict[bytes, None] = {}
+        self._remembered: bytes | None = None
 
     # -- its life ----------------------------------------------------------------------------------------------------
 
@@ -162,14 +171,14 @@ class Sequencer:
         if last is None:
             tree = merkle.Growing()
             self._added, self._retired = set(), set()
-            self._check_remembered(None, tree)
+            self._check_remembered(Checkpoint(self._origin, 0, merkle.EMPTY_ROOT))
             self._write_index({})
             self._finish(tree, self._in_force())
         else:
             note, signed = last
             tree = self._recompute(signed)
-            self._check_remembered(signed, tree)
-            self._source.remember(note)
+            self._check_remembered(signed)
+            self._remember(note)
             self._publish(note)
         self._again.clear()
         self._source.begin()
@@ -232,11 +241,12 @@ class Sequencer:
         self._write_index(index)
         return tree
 
-    def _check_remembered(self, signed: Checkpoint | None, tree: merkle.Growing) -> None:
+    def _check_remembered(self, signed: Checkpoint) -> None:
         """
         :raises Refused: the database knows of a checkpoint that this folder does not hold.
         """
-        if (note := self._source.remembered()) is None:
+        self._remembered = note = self._source.remembered()
+        if note is None:
             return
         try:
             known = checkpoint_of(note)
@@ -244,12 +254,20 @@ class Sequencer:
             raise Refused(f"the checkpoint that the database remembers cannot be read: {error}") from error
         if known.origin != self._origin:
             return  # of a log before this one
-        size = 0 if signed is None else signed.size
-        if known.size > size or (known.size and merkle.root(known.size, self.folder.tree(size).node) != known.root):
+        tree = self.folder.tree(signed.size)
+        if known.size > signed.size or merkle.root(known.size, tree.node) != known.root:
             raise Refused(
-                f"a checkpoint of {known.size} leaves was signed that the folder does not hold ({size} leaves): it was "
-                "restored from a backup, or is another one. Go on with a new origin: annals log restart"
+                f"a checkpoint of {known.size} leaves was signed that the folder does not hold ({signed.size} leaves): "
+                "it was restored from a backup, or is another one. Go on with a new origin: annals log restart"
             )
+
+    def _remember(self, note: bytes) -> None:
+        """
+        :raises Refused: somebody else signs this log, in another folder.
+        """
+        if not self._source.remember(note, self._remembered):
+            raise Refused("another process signs this log, in a folder of its own: one of the two must end for good")
+        self._remembered = note
 
     # -- a round -----------------------------------------------------------------------------------------------------
 
@@ -401,7 +419,7 @@ class Sequencer:
             os.fsync(file.fileno())
         sync_folder(path.parent)
         self._at("signed")
-        self._source.remember(note)
+        self._remember(note)
         self._at("remembered")
         self._publish(note)
 
@@ -534,9 +552,10 @@ class FeedSource:
         (note,) = self._wire.call(("GET", REMEMBERED))
         return note if note is None else bytes(note)
 
-    def remember(self, note: bytes) -> None:
+    def remember(self, note: bytes, before: bytes | None) -> bool:
         """See `Source.remember`."""
-        self._wire.call(("SET", REMEMBERED, note))
+        (told,) = self._wire.call(("EVAL", _REMEMBER, 1, REMEMBERED, note, before or b""))
+        return bool(told)
 
     def _read(self, after: str) -> int:
         keys = [feed_key(shard) for shard in SHARDS]

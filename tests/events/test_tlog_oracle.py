@@ -197,7 +197,8 @@ def test_a_log_on_disk_is_audited_by_them(tmp_path: Path) -> None:
         def remembered(self) -> bytes | None:
             return None
 
-        def remember(self, note: bytes) -> None: ...
+        def remember(self, note: bytes, before: bytes | None) -> bool:
+            return True
 
     games = Games()
     writer = sequencer.Sequencer(tmp_path, games, lambda: [LOG])

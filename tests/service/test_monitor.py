@@ -388,7 +388,8 @@ def test_keys_are_changed_by_commands(tmp_path: Path) -> None:
         def remembered(self) -> bytes | None:
             return None
 
-        def remember(self, note: bytes) -> None: ...
+        def remember(self, note: bytes, before: bytes | None) -> bool:
+            return True
 
     config = Config(data=tmp_path)
     signing = SigningKeys.create(config)

@@ -84,9 +84,12 @@ class Games:
         self._check()
         return self.note
 
-    def remember(self, note: bytes) -> None:
+    def remember(self, note: bytes, before: bytes | None) -> bool:
         self._check()
+        if self.note not in (None, before, note):
+            return False
         self.note = note
+        return True
 
     def _check(self) -> None:
         if self.down:
@@ -526,6 +529,24 @@ def test_another_tree_of_the_same_size_is_refused(works: Works, tmp_path: Path) 
     until_quiet(other.sequencer())
     other.games.note = works.folder.note()
     refuses(other, "that the folder does not hold")
+    other.alive[0].close()
+
+
+def test_two_that_sign_one_log_in_two_folders_do_not_both_go_on(works: Works, tmp_path: Path) -> None:
+    other = Works(tmp_path / "other")
+    other.games = works.games
+    works.sequencer().step()
+    other.sequencer().step()
+    works.games.opens(1)
+    works.alive[0].step()
+    works.games.opens(2)
+    note = other.folder.note()
+    for _ in range(3):
+        with pytest.raises(Refused, match=r"another process signs this log|that the folder does not hold"):
+            other.alive[0].step()
+    assert other.folder.note() == note
+    until_quiet(works.alive[0])
+    assert works.logged() == [("open", 1), ("open", 2)]
     other.alive[0].close()
 
 
