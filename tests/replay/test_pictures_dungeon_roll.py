@@ -3,7 +3,6 @@
 import itertools
 import random
 import re
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -154,15 +153,9 @@ def test_drawing_changes_nothing_and_the_same_position_gives_the_same_bytes_whoe
         assert picture(RULES, RULES.copy(state), None, "fr", happened=happened) == one
 
 
-def test_a_picture_takes_less_than_60_kb_and_is_drawn_in_less_than_20_milliseconds() -> None:
-    size, index = max((len(picture(RULES, state, None, "fr")), i) for i, (state, _) in enumerate(SAMPLES))
-    assert size < 60_000
-    times = []
-    for _ in range(15):
-        began = time.perf_counter()
-        picture(RULES, SAMPLES[index][0], None, "fr")
-        times.append(time.perf_counter() - began)
-    assert min(times) < 0.020
+def test_a_picture_takes_less_than_40_kb() -> None:
+    sizes = [len(picture(RULES, state, None, "fr").encode()) for state, _ in [*SAMPLES, *crowded()]]
+    assert max(sizes) < 40_000
 
 
 # -- what actions name -------------------------------------------------------------------------------------------------
@@ -186,10 +179,10 @@ def test_every_die_token_and_companion_that_a_form_asks_for_can_be_clicked() -> 
     for sample in SAMPLES:
         ids = by_id(drawn(sample))
         for form in RULES.forms(sample[0], sample[0].active):
-            for field in form.fields.values():
-                for one in map(str, field.ids):
-                    if one not in FACES or (one == "scroll" and form.type in ("attack", "fight-dragon")):
-                        assert target_of(one) in ids, (form.type, one)
+            for name_of_field, field in form.fields.items():
+                for one in field.ids:
+                    if target := RULES.element(name_of_field, one):
+                        assert target in ids, (form.type, one)
                         asked += 1
     assert asked > 1000
 
@@ -454,7 +447,8 @@ def boxes(element: ET.Element, x: float = 0, y: float = 0, scale: float = 1) -> 
         classes = (element.get("class") or "").split()
         left -= width / 2 if "m" in classes or "num" in classes else width if "e" in classes else 0
         bottom = y + float(element.get("y", 0)) * scale
-        yield Box(left, bottom - 0.74 * size * scale, left + width, bottom, f"text {element.text}")
+        sort = "dim text" if "dim" in classes else "text"
+        yield Box(left, bottom - 0.74 * size * scale, left + width, bottom, f"{sort} {element.text}")
     elif kind == "rect" and element.get("class") not in ("sheet", "hit"):
         left, top = x + float(element.get("x", 0)) * scale, y + float(element.get("y", 0)) * scale
         width, height = float(element.get("width", 0)) * scale, float(element.get("height", 0)) * scale
@@ -477,8 +471,21 @@ def test_nothing_lies_outside_no_die_on_another_and_no_line_of_text_across_anoth
             assert box.top >= -0.5, box
             assert box.bottom <= height + 0.5, box
         for kind in ("die", "text"):
-            for one, other in itertools.combinations([box for box in found if box.what.startswith(kind)], 2):
+            for one, other in itertools.combinations([box for box in found if kind in box.what.split()[:2]], 2):
                 assert not one.meets(other), (one, other, sample[0].phase)
+
+
+def test_pale_letters_stand_only_on_cards_where_their_contrast_is_enough() -> None:
+    pale = 0
+    for sample in [*SAMPLES, *crowded()]:
+        found = list(boxes(drawn(sample)))
+        sheets = [box for box in found if box.what.startswith("rect") and box.what != "rect refused"]
+        for box in found:
+            if box.what.startswith("dim"):
+                under = [sheet for sheet in sheets if sheet.meets(box)]
+                assert under[-1].what == "rect card", box
+                pale += 1
+    assert pale > 100
 
 
 def crowded() -> Iterator[Sample]:

@@ -78,7 +78,7 @@ class Board:
                 write(said if delve.level else scene.say("no-level"), 43, 17, 13, "b", 66),
                 id="level",
             ),
-            write(scene.say("delve-short", delve=number, delves=DELVES), 43, 32, 11, "dim", 66),
+            write(scene.say("delve-short", delve=number, delves=DELVES), 43, 32, 11, "", 66),
         ]
         x = 112.0
         for phase, icon in PHASES.items():
@@ -260,7 +260,7 @@ class Board:
         parts = [
             write(said, 6, 13, 11.5, "b", 200),
             tag("g", title(scene.say("treasure-supply", left=left)), write(
-                scene.say("treasure-supply", left=left), 346, 13, 10.5, "dim e", 140), id="treasure-supply"),
+                scene.say("treasure-supply", left=left), 346, 13, 10.5, "e", 140), id="treasure-supply"),
         ]  # fmt: skip
         inside = [title(scene.counted(hand) or said)]
         for i, (token, count) in enumerate(hand.items()):

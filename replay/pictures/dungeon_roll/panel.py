@@ -67,7 +67,7 @@ class Panel:
             lines, end = wrapped(won, 62, 28, 15, WIDTH - 74)
             star = scene.sheet.use("star", 32, 32, 0.8)
             box = tag("rect", class_="card active", x=EDGE, y=0, width=WIDTH - 2 * EDGE, height=64, rx=6)
-            return joined(box, star, lines, write(ending, 62, end + 18, 12, "dim", WIDTH - 74)), 70
+            return joined(box, star, lines, write(ending, 62, end + 18, 12, "", WIDTH - 74)), 70
         buttons = [target for target in BUTTONS if target in self.shown()]
         height = 28 + (36 if buttons else 0)
         parts = [
@@ -138,14 +138,14 @@ class Panel:
             box,
             scene.crest(seat.hero, sort, 36, 30, 0.78),
             write(scene.hero(seat), 68, 20, 17, "b", 206),
-            write(sides, 68, 36, 11, "dim", 206),
+            write(sides, 68, 36, 11, "", 206),
             *([steps] if master else []),
             tag(
                 "g",
                 title(scene.say("xp", xp=seat.xp)),
                 scene.sheet.use("star", 290, 26, 0.5),
                 write(str(seat.xp), 328, 35, 26, "b m", 42),
-                write(scene.term("experience"), 318, 51, 10.5, "dim m", 60),
+                write(scene.term("experience"), 318, 51, 10.5, "m", 60),
                 id="xp",
             ),
         ]
@@ -186,9 +186,9 @@ class Panel:
 
 def heads(scene: Scene) -> Iterator[Markup]:
     """What the columns of the seats are."""
-    yield write(scene.term("delve"), 198, 10, 10, "dim m", 52)
-    yield write(scene.term("experience"), 255, 10, 10, "dim m", 58)
-    yield write(scene.term("score"), 328, 10, 10, "dim m", 50)
+    yield write(scene.term("delve"), 198, 10, 10, "m", 52)
+    yield write(scene.term("experience"), 255, 10, 10, "m", 58)
+    yield write(scene.term("score"), 328, 10, 10, "m", 50)
 
 
 def row(scene: Scene, number: int, y: float) -> Markup:
@@ -206,7 +206,7 @@ def row(scene: Scene, number: int, y: float) -> Markup:
             height=ROW - 3,
             rx=6,
         ),
-        write(f"▸{number}" if active else str(number), 14, 25, 12, "b m" if active else "dim b m"),
+        write(f"▸{number}" if active else str(number), 14, 25, 12, "b m" if active or won else "dim b m"),
     ]
     if seat.hero:
         crest = scene.crest(seat.hero, standing(seat), 40, 20, 0.48)
@@ -250,7 +250,7 @@ def tokens(scene: Scene, treasures: dict[str, int]) -> Iterator[Markup]:
         yield scene.symbol(token, x + 7, 29, 0.23)
         yield write(str(count), x + 17, 34.5, 10.5, "b m", 8)
     if not hand:
-        yield write(scene.say("no-treasures"), 62, 33, 10.5, "dim", 190)
+        yield write(scene.say("no-treasures"), 62, 33, 10.5, "", 190)
 
 
 def notes(scene: Scene) -> Iterator[str]:

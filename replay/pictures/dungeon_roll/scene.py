@@ -189,7 +189,7 @@ class Scene:
         black = face in DUNGEON_FACES
         letter = self.say(f"letter.{face}")
         cjk = letter > "\u2e80"
-        width, size = (16.0, 13.5) if cjk else (8 * wide(letter) + 5, 11.5)
+        width, size = (16.0, 13.5) if cjk else (12.4 * wide(letter) + 3, 11.5)
         return self.sheet.define(
             f"face-{face}",
             tag(
