@@ -1,7 +1,6 @@
 """What a seat in self-custody sends: the bytes that it signed and the signature, both in base64."""
 
 import base64
-import binascii
 from typing import Any
 
 from msgspec import UNSET
@@ -36,7 +35,7 @@ def sealed_of(body: Any, kind: str, seat: int | None = None) -> Sealed | None:
 def _decoded(pointer: str, text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # not base64, or not even ASCII
         raise _wrong(pointer, "base64 with its padding") from error
 
 

@@ -177,12 +177,11 @@ def _made(call: Call, game: Game, again: bool = False) -> Response:
     headers = {"Location": f"/v1/games/{game.id.hex()}", "ETag": tagged(game.version, "g")}
     if again:
         headers["Idempotency-Replayed"] = "true"
-    return reply(_written(call, game), 201, headers)
+    return reply(_written(call, game, game.position), 201, headers)
 
 
-def _written(call: Call, game: Game) -> shapes.GameWritten:
+def _written(call: Call, game: Game, position: Position) -> shapes.GameWritten:
     """The game as it was just written, with the receipt of its last event."""
-    position = game.position
     receipt = call.deps.notary.receipt(game.id, position.version, position.head)
     return shapes.GameWritten(**msgspec.structs.asdict(present.game(call.deps, game, position)), receipt=receipt)
 
@@ -257,7 +256,7 @@ def take_seat(call: Call, game_id: bytes) -> Response:
     seat = None if body.seat is UNSET else body.seat
     game, taken = commands.join(call.deps, game_id, player, seat, choice, bot)
     headers = {"Location": f"/v1/games/{game_id.hex()}/seats/{taken}", "ETag": tagged(game.version, "g")}
-    return reply(_written(call, game), 201, headers)
+    return reply(_written(call, game, game.position), 201, headers)
 
 
 def _join_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
@@ -272,7 +271,7 @@ def _join_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
     }
     if done.again:
         headers["Idempotency-Replayed"] = "true"
-    return reply(present.game(call.deps, call.deps.positions.load(game_id), position), 201, headers)
+    return reply(_written(call, call.deps.positions.load(game_id), position), 201, headers)
 
 
 def _guest(call: Call, game: Game, player: bytes) -> bytes:
@@ -329,7 +328,7 @@ def leave_seat(call: Call, game_id: bytes, seat: int) -> Response:
             raise NotYourSeat(seat)
 
     game = commands.leave(call.deps, game_id, seat, may)
-    return reply(_written(call, game), headers={"ETag": tagged(game.version, "g")})
+    return reply(_written(call, game, game.position), headers={"ETag": tagged(game.version, "g")})
 
 
 @api.route(
@@ -352,4 +351,4 @@ def start_game(call: Call, game_id: bytes) -> Response:
     """
     _only_creator(call, seen(call, game_id).game)
     game = commands.start(call.deps, game_id)
-    return reply(_written(call, game), headers={"ETag": tagged(game.version, "g")})
+    return reply(_written(call, game, game.position), headers={"ETag": tagged(game.version, "g")})

@@ -261,3 +261,36 @@ def test_another_key_signs_another_note() -> None:
     note = Notary(one).receipt(game, 1, digest)
     with pytest.raises(Unverified):
         open_note(note.encode(), [two.receipts.verifier])
+
+
+# -- seats in self-custody ------------------------------------------------------------------------------------------
+
+
+def test_what_a_seat_signs_is_receipted_too_from_sitting_down_to_signing_off(house: Any) -> None:
+    ada = house.player("Ada")
+    table = ada.opens(2, sit=False, options={"stalemate_rounds": 1, "reveal_seconds": 30})
+    seats = [house.holder(table, ada).joins(1, hero="tala")]
+    is_for_the_last_event(house, table, seats[0].answer)
+    seats.append(house.holder(table, house.player("Bob")).joins(2, hero="horan"))
+    is_for_the_last_event(house, table, ada.post(f"{table.path}/start"))
+    for seat in seats:
+        seat.holder.reveal()
+        is_for_the_last_event(house, table, seat.answer)
+    while to_act := table.shown()["to_act"]:
+        is_for_the_last_event(house, table, seats[to_act[0] - 1].moves({"type": "end-turn"}))
+    for seat in seats:
+        seat.holder.sign_off()
+        is_for_the_last_event(house, table, seat.answer)
+    assert events_of(house, table)[-1].kind == "close"
+
+
+def test_a_signed_resignation_and_custody_given_up_are_receipted(house: Any) -> None:
+    ada = house.player("Ada")
+    table = ada.opens(2, sit=False, options={"reveal_seconds": 30})
+    seats = [house.holder(table, ada).joins(number, hero=hero) for number, hero in ((1, "tala"), (2, "horan"))]
+    table.starts()
+    for seat in seats:
+        seat.holder.reveal()
+    is_for_the_last_event(house, table, ada.post(f"{table.path}/seats/2/custody"))
+    seats[0].holder.resign()
+    is_for_the_last_event(house, table, seats[0].answer)
