@@ -114,6 +114,8 @@ class Record:
     damage: list[Damage]
     head: Head | None = None
     """What the log or a player says is the last event."""
+    in_file: bool = False
+    """A file has whole events only: what is missing in a log is malformed there."""
 
     @classmethod
     def of_log(cls, game_id: bytes, items: Iterable[Event | Damage], head: Head | None) -> "Record":
@@ -133,7 +135,8 @@ class Record:
         found = list(items)
         damage = [item for item in found if isinstance(item, Damage)]
         data = {n: item.data for n, item in enumerate(found, 1) if isinstance(item, Damage) and item.data is not None}
-        return cls(game_id, [item if isinstance(item, Event) else None for item in found], data, damage)
+        events = [item if isinstance(item, Event) else None for item in found]
+        return cls(game_id, events, data, damage, in_file=True)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -376,7 +379,10 @@ class Auditor:
 
     def _format(self) -> None:
         """V2: each event is canonical, and has the shape of its kind."""
-        bad = [Bad(_place(item), item.reason) for item in self._record.damage if _place(item) in self._record.data]
+        record = self._record
+        bad = [
+            Bad(_place(item), item.reason) for item in record.damage if record.in_file or _place(item) in record.data
+        ]
         self._judge("V2", bad + self._of("V2"))
 
     def _chain(self) -> None:

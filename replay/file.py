@@ -30,7 +30,8 @@ def frame(data: bytes) -> bytes:
 
 
 def read(path: Path) -> Iterator[Event | Damage]:
-    """The events of a file in order. A `Damage` stands where the bytes are none; a broken length ends the reading.
+    """The events of a file in order. A `Damage` stands where the bytes are none; a broken length, behind which nobody
+    can say what is an event's, ends the reading.
 
     :raises OSError: the file cannot be read.
     """
@@ -45,11 +46,11 @@ def unpack(file: BinaryIO) -> Iterator[Event | Damage]:
         place += 1
         size = int.from_bytes(head, "big")
         if len(head) < 4 or size > EVENT_LIMIT:
-            yield Damage(f"{place}-0", f"a length of {size} bytes: the rest of the file is not read", head)
+            yield Damage(f"{place}-0", f"a length of {size} bytes: the rest of the file is not read")
             return
         data = file.read(size)
         if len(data) < size:
-            yield Damage(f"{place}-0", f"the file ends within the event: {len(data)} of {size} bytes", data)
+            yield Damage(f"{place}-0", f"the file ends within the event: {len(data)} of {size} bytes")
             return
         try:
             yield Event.read(data)

@@ -708,6 +708,16 @@ def a_file_changed_on_the_way() -> Case:
 
 
 @case
+def a_length_that_runs_over_the_end() -> Case:
+    game = custodial().finish()
+    files = dict(bundle.Bundle.read(packed(game, signed=False)).files)
+    del files["manifest.json"]
+    at = len(files["events.bin"]) - len(game.events[-1].data)
+    files["events.bin"] = files["events.bin"][: at - 1] + b"\xff" + files["events.bin"][at:]
+    return Case(bundle.write(game.game_id, ORIGIN, [], files), game.house.policy(), NOT_PROVEN, "V2")
+
+
+@case
 def a_manifest_of_another_key() -> Case:
     game = own("own").finish()
     files = dict(bundle.Bundle.read(packed(game)).files)

@@ -1105,7 +1105,7 @@ class Audit {
     for (let at = 0; at < stored.length; ) {
       const size = stored.length - at < 4 ? Infinity : new DataView(stored.buffer, stored.byteOffset + at).getUint32(0);
       const raw = stored.subarray(at + 4, at + 4 + size), fits = size <= EVENT_LIMIT && raw.length === size;
-      this.raws.push(size > EVENT_LIMIT ? stored.subarray(at, at + 4) : raw);
+      this.raws.push(fits ? raw : EMPTY); // nobody can say what is an event's behind a broken length
       this.events.push(null);
       if (!fits) return this.find("V2", "not an event: the record ends within it");
       at += 4 + size;
