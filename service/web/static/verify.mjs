@@ -872,8 +872,9 @@ function newFold(game, find) {
     else if (MAY_SIGN.includes(kind) && isBytes(a) !== body.has("g")) find("V2", `a ${kind} event with a signature or signed bytes, not both`);
     else if (kind === "join" && new Set([body.get("custody") === "self", body.has("pk"), isBytes(a)]).size > 1) find("V2", "a join with what does not go with its custody");
     else if (kind === "resign" && Array.isArray(a) && (a[0] !== "resign" || a[1].size)) find("V2", "a resign event that asks for something else");
-    if (!ALLOWED[fold.stage].includes(kind)) return kind === "close" ? undefined : find("V9", `a ${kind} event while the game is ${fold.stage}`);
-    if (seat !== null && seat > fold.seats.length) return find("V9", `there is no seat ${seat}`);
+    const nowhere = seat !== null && seat > fold.seats.length ? `there is no seat ${seat}` : null;
+    const misplaced = ALLOWED[fold.stage].includes(kind) ? nowhere : `a ${kind} event while the game is ${fold.stage}`;
+    if (misplaced) return kind === "close" ? undefined : find("V9", misplaced); // of an end only the rules can say
     if (seat !== null || BY_SERVER.includes(kind)) await kinds[kind](event, seat, body);
   }
   return { fold, advance };
