@@ -569,7 +569,7 @@ class Auditor:
         if not any(True for _ in self._joins()) and position.create is not None:
             self._limit("seeds")
         for place, seat in handed_over:
-            if isinstance(seat, int):
+            if type(seat) is int:
                 self._limit("handed-over", [seat], place)
 
     # -- V9, V10: chance -----------------------------------------------------------------------------------------------
