@@ -18,16 +18,6 @@ NOTE_LIMIT: Final = 65_536
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,18}")
 
 
-def receipt_text(origin: str, game_id: bytes, seq: int, event_hash: bytes) -> str:
-    """The text of a receipt: event ``seq`` is in the record under this hash."""
-    return "\n".join([RECEIPT, origin, game_id.hex(), str(seq), _base64(event_hash), ""])
-
-
-def refusal_text(origin: str, game_id: bytes, request: bytes, seq: int, head: bytes, code: str) -> str:
-    """The text of a refusal: a request with this SHA-256 was refused as ``code`` when the game stood at ``seq``."""
-    return "\n".join([REFUSAL, origin, game_id.hex(), _base64(request), str(seq), _base64(head), code, ""])
-
-
 class Statement(msgspec.Struct, frozen=True):
     """A verified receipt or refusal: at ``seq`` the game's head was ``hash``.
 

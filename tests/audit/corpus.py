@@ -40,8 +40,9 @@ from replay.audit import (
 )
 from replay.fingerprint import rules_hash
 from replay.position import Position
-from replay.receipts import receipt_text, refusal_text
 from service.drafts import Draft
+from service.receipts import Notary
+from service.signing_keys import SigningKeys
 
 START_MS = 1_800_000_000_000
 ORIGIN = "play.example/gamelog"
@@ -50,6 +51,11 @@ HEROES = ("aderyn", "xanros", "horan", "tala")
 
 def secret(name: str) -> bytes:
     return sha256(name.encode()).digest()
+
+
+def receipt_by(signer: Signer, event: Event) -> bytes:
+    notary = Notary(SigningKeys(ORIGIN, None, signer))
+    return notary.receipt(event.game_id, event.seq, event.hash).encode()
 
 
 class House:
@@ -94,11 +100,11 @@ class House:
         return Policy((self.log.verifier,), witnesses, quorum="friend" if quorum else "none", receipts=key).text
 
     def receipt(self, event: Event) -> bytes:
-        return sign_note(receipt_text(ORIGIN, event.game_id, event.seq, event.hash), self.receipts)
+        return receipt_by(self.receipts, event)
 
     def refusal(self, event: Event, request: bytes, code: str) -> bytes:
-        text = refusal_text(ORIGIN, event.game_id, sha256(request).digest(), event.seq, event.hash, code)
-        return sign_note(text, self.receipts)
+        notary = Notary(SigningKeys(ORIGIN, None, self.receipts))
+        return notary.refusal(event.game_id, request, event.seq, event.hash, code).encode()
 
 
 class Game:
@@ -635,9 +641,8 @@ def a_receipt_behind_an_unfinished_end() -> Case:
 def a_receipt_of_another_key() -> Case:
     game = custodial().finish()
     stranger = Signer.of(ORIGIN + "/receipts", secret("stranger"))
-    event = game.events[9]
-    note = sign_note(receipt_text(ORIGIN, event.game_id, event.seq, event.hash), stranger)
-    return Case(packed(game), game.house.policy(), NOT_PROVEN, "V11", receipts={"mine.note": note})
+    notes = {"mine.note": receipt_by(stranger, game.events[9])}
+    return Case(packed(game), game.house.policy(), NOT_PROVEN, "V11", receipts=notes)
 
 
 @case
