@@ -429,6 +429,29 @@ def test_bots_go_on_among_themselves_after_everything_was_killed(service: Servic
     player.check()
 
 
+def test_the_log_of_games_goes_on_after_everything_was_killed(service: Service, tmp_path: Path) -> None:
+    def logged(player: Player) -> bool:
+        return httpx.get(f"{service.url}{player.game}/proofs/open").status_code == 200
+
+    def watched() -> str:
+        """What a monitor that remembers says of the log."""
+        command = [sys.executable, "-m", "service", "monitor", service.url, "--memory", str(tmp_path / "memory.json")]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    for _ in range(2):
+        player = Player(service).sits_down()
+        until(lambda player=player: logged(player))
+        said = watched()
+        service.kill_all()
+        assert service.process is not None
+        service.process.wait(10)
+        service.start()
+        assert logged(player)
+        assert watched().splitlines()[-1] == said.splitlines()[-1]
+
+
 def test_when_the_supervisor_alone_is_killed_its_children_follow(service: Service) -> None:
     player = Player(service).sits_down()
     player.acts_until(3)
