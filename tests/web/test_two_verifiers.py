@@ -8,7 +8,8 @@ import random
 import subprocess
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -646,3 +647,86 @@ def test_a_game_of_500_signed_moves_is_verified_in_a_second() -> None:
     ((verdict, *_),) = [of_javascript(each) for each in verdicts([data], policy())]
     assert verdict == LIMITS
     assert time.perf_counter() - started < 5  # with the start of node, on a machine that does other things as well
+
+
+# -- servers that write whatever they like -----------------------------------------------------------------------------
+
+JUNK: list[Any] = [
+    None, True, 0, 1, -1, 2**63, 2**64 - 1, "", "open", "self", b"", b"a" * 16, b"b" * 32, b"c" * 8, b"d" * 64, [], {},
+    [1, b"e" * 32, []], ["resign", {}], ["toss", {}], [2, b"f" * 32, [["a", 6, 1]]], [["a", 0, 1]], ["bot", 1],
+]  # fmt: skip
+KINDS = (
+    "create", "join", "leave", "lock", "reveal", "seeded", "act", "timeout", "resign", "custody", "signoff", "close",
+    "dispute", "constructor",
+)  # fmt: skip
+
+
+class Whimsical(Game):
+    """Seals now and then another event than it was asked to."""
+
+    def __init__(self, name: str, chain_len: int, chance: random.Random, often: float) -> None:
+        super().__init__(name, chain_len)
+        self.chance, self.often = chance, often
+
+    def add(self, kind: str, seat: int | None, body: Mapping[str, Any], seconds: float = 1) -> "Whimsical":
+        chance = self.chance
+        if chance.random() < self.often:
+            whim, body = chance.randrange(5), dict(body)
+            if whim == 0:
+                body[chance.choice([*body, "a", "g", "x", "f", "pk", "unknown"])] = chance.choice(JUNK)
+            elif whim == 1 and body:
+                del body[chance.choice([*body])]
+            elif whim == 2:
+                seat = chance.choice([None, 1, 2, 3, 255, 256, 2**40])
+            elif whim == 3:
+                kind = chance.choice(KINDS)
+            else:
+                self.now_ms -= chance.choice([0, 5000])
+        super().add(kind, seat, body, seconds)
+        return self
+
+
+def whimsical(number: int) -> Case:
+    """Anything may come after anything, and most of it is sealed, signed and logged as it should be."""
+    chance = random.Random(number)
+    case = Case(f"whim {number}", chance.choice([(1, 2), (1,), ()]), chance.choice([3, 12]))
+    game = case.game = Whimsical(f"whim {number}", case.game.chain.length, chance, 0)
+    case.open(chance.choice([2, 3]))
+    game.often = chance.choice([0, 0, 0.1])
+    for _ in range(chance.randrange(2, 20)):
+        seat = chance.choice([1, 2, 3])
+        acts: list[Callable[[], Any]] = [
+            case.sit,
+            lambda seat=seat: case.sit(seat),
+            lambda seat=seat: game.join(seat, "self", chance.choice([None, case.cp()])),
+            game.lock,
+            lambda seat=seat: game.reveal(seat),
+            lambda: game.seeded(6, 20),
+            lambda: case.begin(2),
+            lambda: case.begin(2),
+            lambda seat=seat: game.act(seat, 6),
+            lambda seat=seat: game.act(seat, 300, 2),
+            lambda seat=seat: game.act(seat),
+            lambda seat=seat: game.add("leave", seat, {}),
+            lambda seat=seat: game.add("leave", seat, game.sign("leave", seat)),
+            lambda seat=seat: game.add("timeout", seat, {}, chance.choice([1, 130])),
+            lambda seat=seat: game.add("timeout", seat, {"f": b"f" * 8}, chance.choice([1, 31])),
+            lambda seat=seat: game.resign(seat),
+            lambda seat=seat: game.add("custody", None, {"seat": seat, "by": chance.choice([["bot", 1], b"p" * 16])}),
+            lambda seat=seat: game.sign_off(seat, chance.choice([None, case.cp()])),
+        ]
+        with suppress(KeyError, IndexError):  # the seat has no key, or a chain is spent
+            chance.choice(acts)()
+    if chance.random() < 0.7:
+        game.close(
+            chance.choice(["finished", "abandoned", "void"]), reason=chance.choice(["idle", "absent", "key-lost"])
+        )
+        with suppress(BadEntry):
+            case.log_close()
+    case.signer = chance.choice([RECEIPTS, None])
+    return case
+
+
+def test_whatever_a_server_writes_is_judged_the_same() -> None:
+    said = both([whimsical(number).zip() for number in range(250)], policy())
+    assert {code for _, code, *_ in said} >= {"V2", "V3", "V8", "V9", None}
