@@ -131,6 +131,7 @@ class Sequencer:
                 waiting = REFUSED_S
             except OSError as error:
                 _log.error("log-cannot-be-written", error=str(error), folder=str(self.folder.path))
+                waiting = REFUSED_S
             except Exception:  # noqa: BLE001 # the log must not end for good by what nobody foresaw
                 _log.exception("log-round-failed")
                 waiting = REFUSED_S
@@ -168,16 +169,18 @@ class Sequencer:
         if not self._keys:
             raise Refused("there is no log key")
         last = self._last_signed()
+        self._remembered = self._source.remembered()  # asked first: without the database the rest is of no use
         if last is None:
             tree = merkle.Growing()
             self._added, self._retired = set(), set()
-            self._check_remembered(Checkpoint(self._origin, 0, merkle.EMPTY_ROOT))
+            self._check_remembered(Checkpoint(self._origin, 0, tree.root()))
             self._write_index({})
             self._finish(tree, self._in_force())
         else:
             note, signed = last
             tree = self._recompute(signed)
             self._check_remembered(signed)
+            self._clear_unsigned(signed.size)
             self._remember(note)
             self._publish(note)
         self._again.clear()
@@ -245,11 +248,10 @@ class Sequencer:
         """
         :raises Refused: the database knows of a checkpoint that this folder does not hold.
         """
-        self._remembered = note = self._source.remembered()
-        if note is None:
+        if self._remembered is None:
             return
         try:
-            known = checkpoint_of(note)
+            known = checkpoint_of(self._remembered)
         except (BadNote, BadCheckpoint) as error:
             raise Refused(f"the checkpoint that the database remembers cannot be read: {error}") from error
         if known.origin != self._origin:
@@ -440,6 +442,31 @@ class Sequencer:
         if not self._has(name) or self.folder.read(name) != data:
             write_file(self.folder.path / name, data)
             sync_folder(self.folder.path)
+
+    def _clear_unsigned(self, size: int) -> None:
+        """Remove tiles that somebody wrote who died before signing: other entries may take those places."""
+        level, count = 0, size
+        while True:
+            for kind in (level, None) if level == 0 else (level,):
+                index, width = divmod(count, WIDTH)
+                while self._clear_beyond(self.folder.path / Tile(kind, index).path, width):
+                    index, width = index + 1, 0
+            if count == 0:
+                return
+            level, count = level + 1, count >> 8
+
+    def _clear_beyond(self, path: Path, width: int) -> bool:
+        """Remove a full tile, and partial ones of more than ``width``; was there anything of it?"""
+        partial = path.with_name(f"{path.name}.p")
+        if not (found := partial.is_dir()) and not path.exists():
+            return False
+        path.unlink(missing_ok=True)
+        for one in list(partial.iterdir()) if found else ():
+            if not one.name.isdigit() or int(one.name) > width:
+                one.unlink()
+        if found and not width:
+            partial.rmdir()
+        return True
 
     def _clear_partial(self, old: int, size: int) -> None:
         """Remove the partial tiles and bundles whose full ones are published."""

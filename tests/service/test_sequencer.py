@@ -20,7 +20,7 @@ from events.tlog import merkle
 from events.tlog.checkpoint import Checkpoint, open_checkpoint
 from events.tlog.entries import ADD, RETIRE, Closed, Key, Link, Opened, read_entry
 from events.tlog.policy import Policy
-from events.tlog.tiles import Missing
+from events.tlog.tiles import Missing, Tile, pack
 from service import log_folder
 from service.config import Config
 from service.log_folder import LogFolder, checkpoint_of
@@ -132,6 +132,20 @@ class Works:
             ("open" if isinstance(entry, Opened) else "close", int.from_bytes(entry.game_id[1:], "big"))
             for entry in self.entries()
         ]
+
+    def check_files(self) -> None:
+        """Every tile and bundle that lies there, of whatever width, is the beginning of what the tree has."""
+        size = checkpoint_of(self.folder.note()).size
+        tree = self.folder.tree(size)
+        for path in (self.path / "tile").rglob("*"):
+            if path.is_file() and path.suffix != ".new":
+                tile = Tile.parse(str(path.relative_to(self.path)))
+                assert tile.within(size), path
+                if tile.level is None:
+                    start = tile.index * 256
+                    assert path.read_bytes() == pack([data for _, data in tree.entries(start, start + tile.width)])
+                else:
+                    assert path.read_bytes() == tree.tile(tile.level, tile.index)[: 32 * tile.width]
 
     def check_history(self) -> None:
         """Every checkpoint that was ever signed continues the one before."""
@@ -360,9 +374,29 @@ def test_it_survives_death_between_any_two_steps(settled: Path, tmp_path: Path) 
         until_quiet(works.sequencer())
         assert sorted(works.logged()) == sorted([("close", 5), *(("open", game) for game in range(260))]), step
         works.check_history()
+        works.check_files()
         old, new = checkpoint_of(note), checkpoint_of(works.folder.note())
         works.folder.consistency(old.size).check(old.root, new)
         works.alive[0].close()
+
+
+def test_what_was_written_and_not_signed_gives_way_to_what_comes(works: Works) -> None:
+    works.games.opens(*range(250))
+    until_quiet(works.sequencer())
+    works.games.opens(*range(250, 260))
+
+    def die(step: str) -> None:
+        if step == "tiles on disk":
+            raise Died
+
+    with pytest.raises(Died):
+        works.sequencer(die).step()
+    works.games.first = dict(reversed(works.games.first.items()))  # the next collects in another order
+    works.games.opens(300)
+    until_quiet(works.sequencer())
+    assert len(works.logged()) == 261
+    works.check_files()
+    works.check_history()
 
 
 def test_it_survives_kill_9(settled: Path, tmp_path: Path) -> None:
