@@ -111,9 +111,9 @@ export function hkdf(secret, salt, info, length) {
   return out.subarray(0, length);
 }
 /** `TAG(name)` @param {string} name */
-const tag = (name) => utf8(`annals/1:${name}\0`);
+export const tag = (name) => utf8(`annals/1:${name}\0`);
 /** `L(data)` @param {Bytes} data */
-const sized = (data) => cat(uint(2, data.length), data);
+export const sized = (data) => cat(uint(2, data.length), data);
 
 // -- MP-C1: MessagePack with one encoding for each value. Maps are Map, bin is Uint8Array, an int beyond 2^53 a bigint --
 
@@ -696,7 +696,7 @@ const ARGS = { join: shape({ pk: isBytes, choice: isMap, "cp?": CP }, true), sig
 
 /** @typedef {{id: Bytes, seq: any, prev: Bytes, t: number, kind: string, seat: any, body: Map<string, any>, data: Bytes, hash: Bytes}} Event */
 /** @param {Bytes} data */
-const eventHash = (data) => sha256(tag("event"), data);
+export const eventHash = (data) => sha256(tag("event"), data);
 /** @param {Bytes} data @returns {Event} */
 export function readEvent(data) {
   const fields = decode(data);
@@ -729,7 +729,7 @@ const ALLOWED = {
 };
 
 /** @param {Bytes} game @param {(check: string, detail: string) => void} find */
-function newFold(game, find) {
+export function newFold(game, find) {
   /** @type {{stage: string, create: Map<string, any> | null, seats: Seat[], revealed: number, closed: boolean}} */
   const fold = { stage: "not created", create: null, seats: [], revealed: 0, closed: false };
   let j = 0, mix = EMPTY, serverLink = EMPTY;
