@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from service.config import Config
 
 NEXT_FILE: Final = "log.next.key"
+GIVEN_UP: Final = "given-up."
+"""Beginning of the names of folders that hold logs before this one, in its folder."""
 
 
 class CannotChange(Exception):
@@ -83,7 +85,7 @@ def retire(config: "Config", now_ms: int) -> str | None:
 def restart(config: "Config", origin: str) -> SigningKeys:
     """Give the log up, and begin another: new keys under a new origin, an empty folder, and the link as first leaf.
 
-    The service must not be running. The old log and the old keys are put aside, beside the new ones.
+    The service must not be running. The old log is put aside in the folder, the old keys beside the new ones.
 
     :raises CannotChange: the origin is the old one or not a name, or something is in the way.
     :raises BadKeyring: a key cannot be used.
@@ -113,7 +115,7 @@ def _restart(config: "Config", origin: str) -> SigningKeys:
         raise CannotChange(f"ANNALS_ORIGIN is {config.origin}: set it to {origin} first")
     if origin == last.origin:
         raise CannotChange(f"{origin} is the old log's name: no two logs may have one")
-    aside = config.log_path.with_name(f"{config.log_path.name}.{last.size}")
+    aside = config.log_path / f"{GIVEN_UP}{last.size}-{last.root.hex()[:8]}"
     if aside.exists():
         raise CannotChange(f"{aside} is in the way")
     link = Link(last.origin, last.size, last.root)
@@ -121,8 +123,12 @@ def _restart(config: "Config", origin: str) -> SigningKeys:
         path = folder / name
         if (signer := _read(path)) is not None:
             path.rename(folder / f"{name.removesuffix('.key')}.{signer.verifier.key_id.hex()}.retired")
-    config.log_path.rename(aside)
-    sync_folder(aside.parent)
+    aside.mkdir()
+    for path in list(config.log_path.iterdir()):  # not the folder itself: it may be where a volume is mounted
+        if path != aside and path.name != log_folder.LOCK and not path.name.startswith(GIVEN_UP):
+            path.rename(aside / path.name)
+    sync_folder(aside)
+    sync_folder(config.log_path)
     write_private(folder / LOG_FILE, Signer.create(origin).skey + "\n")
     write_private(folder / RECEIPTS_FILE, Signer.create(origin + RECEIPTS).skey + "\n")
     _wish(config.log_path, link)

@@ -116,9 +116,10 @@ class Sequencer:
     # -- its life ----------------------------------------------------------------------------------------------------
 
     def run(self, stopping: threading.Event) -> None:
-        """Work until told to stop: a round a second, through every failure of the database."""
-        waiting = PAUSE_S
-        while not stopping.wait(waiting):
+        """Work until told to stop: a round a second, through every failure of the database, and one in the end."""
+        waiting, over = 0.0, False
+        while not over:
+            over = stopping.wait(waiting)
             waiting = PAUSE_S
             try:
                 self.step()

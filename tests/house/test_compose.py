@@ -130,7 +130,8 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_to_the
         try:
             deadline = time.monotonic() + 60
             while service.poll() is None and time.monotonic() < deadline:
-                if subprocess.run(check, capture_output=True, timeout=10, check=False).returncode == 0:
+                up = subprocess.run(check, capture_output=True, timeout=10, check=False).returncode == 0
+                if up and (tree / "checkpoint").is_file():
                     break
                 time.sleep(0.1)  # compose's own interval is 10 s
             assert service.poll() is None

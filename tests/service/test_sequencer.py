@@ -686,7 +686,8 @@ def test_a_log_given_up_is_followed_by_one_that_says_so(works: Works, kept: Conf
     first, *rest = (read_entry(data) for _, data in works.folder.tree(now.size).entries(0))
     assert first == Link(old.origin, old.size, old.root)
     assert sorted(type(entry).__name__ for entry in rest) == ["Closed", "Opened", "Opened"]
-    assert Checkpoint.parse(old.text) == checkpoint_of((tmp_path / "log.3" / "checkpoint").read_bytes())
+    (aside,) = works.path.glob("given-up.*")
+    assert Checkpoint.parse(old.text) == checkpoint_of((aside / "checkpoint").read_bytes())
     assert sorted(path.name.split(".")[0] for path in tmp_path.glob("*.retired")) == ["log", "receipts"]
 
 
