@@ -553,8 +553,12 @@ class FeedSource:
     def changed(self) -> Sequence[bytes]:
         """See `Source.changed`."""
         if len(self._ids) < BATCH // 2:
-            for game_id in islice(self._all, _SCAN):
-                self._ids[game_id] = None
+            try:
+                for game_id in islice(self._all, _SCAN):
+                    self._ids[game_id] = None
+            except Unavailable:
+                self._all = iter(self._games())  # what was under way has ended, and would offer no more
+                raise
             self._read(">")
         return list(self._ids)
 

@@ -25,7 +25,7 @@ from service import log_folder
 from service.config import Config
 from service.log_folder import LogFolder, checkpoint_of
 from service.log_keys import CannotChange, log_signers, restart, retire, rotate
-from service.sequencer import Busy, Refused, Sequencer
+from service.sequencer import Busy, FeedSource, Refused, Sequencer
 from service.signing_keys import SigningKeys
 
 KEY = Signer.of("play.example/gamelog", b"\x01" * 32)
@@ -745,6 +745,26 @@ def test_a_log_made_later_holds_the_games_of_before(house: Any, tmp_path: Path) 
     assert until_quiet(sequencer) == 5
     folder = LogFolder(tmp_path / "log")
     assert all(folder.proof("open", bytes.fromhex(table.id)) for table in tables)
+    sequencer.close()
+
+
+def test_a_walk_through_all_games_that_was_cut_short_begins_again(house: Any, tmp_path: Path) -> None:
+    tables = [house.player().opens() for _ in range(4)]
+    cut = [True]
+
+    def games() -> Iterator[bytes]:
+        yield bytes.fromhex(tables[0].id)
+        if cut.pop():
+            cut.append(False)
+            raise Unavailable("cut")
+        cut.append(False)
+        yield from (bytes.fromhex(table.id) for table in tables[1:])
+
+    source = FeedSource(house.redis, games)
+    sequencer = Sequencer(tmp_path, source, lambda: [KEY])
+    with pytest.raises(Unavailable):
+        sequencer.step()
+    assert until_quiet(sequencer) == 4
     sequencer.close()
 
 
