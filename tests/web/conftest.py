@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -103,10 +104,24 @@ class Visitor:
         self.page.goto(self.server + path)
         return self
 
-    def opens_a_table(self, name: str = "Ada", seats: int = 2, **others: str) -> str:
+    def opens_a_table(
+        self,
+        name: str = "Ada",
+        seats: int = 2,
+        game: str = "donjon@1",
+        options: Mapping[str, str] = MappingProxyType({}),
+        **others: str,
+    ) -> str:
         """By the lobby's form; ``others``: who sits on seat2, seat3, ... Answers with the table's path."""
         self.goes("/")
         self.page.wait_for_selector("[name=who-2]")
+        if game != "donjon@1":
+            self.page.select_option("[name=ruleset]", game)
+            self.page.wait_for_selector(f"#create[data-ruleset='{game}']")
+        if options:
+            self.page.click("#create summary")
+        for option, value in options.items():
+            self.page.select_option(f"[name='option.{option}']", value)
         if self.page.query_selector("[name=name]"):
             self.page.fill("[name=name]", name)
         self.page.select_option("[name=seats]", str(seats))

@@ -30,6 +30,7 @@ async function ruleset() {
     labelled(words.watching, picked("watching", ["open", "forbidden", "delayed:60"], "open")),
   );
   places();
+  form.dataset.ruleset = about.ruleset; // the form is that of this game now
 }
 
 /** @param {string} name @param {string[]} values @param {string} chosen */

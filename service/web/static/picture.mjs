@@ -116,6 +116,13 @@ export class Picture {
     });
   }
 
+  /** Show a target as picked, or not. @param {string} id @param {boolean} picked */
+  press(id, picked) {
+    const part = this.find(id);
+    part?.setAttribute("aria-pressed", String(picked));
+    part?.classList.toggle("picked", picked);
+  }
+
   /** The tile that something stands on. @param {string} id */
   under(id) {
     const at = id.startsWith("tile-") ? null : placed(this.map.querySelector(`#${CSS.escape(id)}`));

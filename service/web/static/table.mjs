@@ -1,17 +1,19 @@
 // The table: the picture with its targets, whose turn it is, what happened, as it happens.
 import { button, by, call, called, calm, choose, element, language, me, newKey, pause, persist, say, term, toast, words, Refused } from "./api.mjs";
+import { Builder } from "./build.mjs";
 import { Picture } from "./picture.mjs";
 
 const id = document.body.dataset.game;
 const api = `/v1/games/${id}`;
 const creator = document.body.dataset.creator === "1";
 const picture = new Picture(by("map"), by("panel"));
+const builder = new Builder({ forms: by("forms"), picked: by("picked"), quick: by("quick") }, picture, (action) => act(action));
 const TOLD = 80, PACE_MS = 430, JUMP = 12;
 
 /** @type {any} */
 let game;
 /** What may be done now. @type {any} */
-let may = { seat: null, actions: [], refused: [] };
+let may = { seat: null, actions: [], choices: [], refused: [] };
 let shown = -1, newest = 0, told = 0;
 let working = false, busy = false;
 
@@ -56,7 +58,7 @@ let refocus = "";
 async function settle() {
   game = await persist(() => call(api), tellLost);
   const playing = game.status === "playing" && mine().length > 0;
-  may = playing ? await persist(() => call(`${api}/actions`), tellLost) : { seat: null, actions: [], refused: [], version: game.version };
+  may = playing ? await persist(() => call(`${api}/actions`), tellLost) : { seat: null, actions: [], choices: [], refused: [], version: game.version };
   newest = Math.max(newest, game.version, may.version);
   if (shown < newest) return;
   lay();
@@ -66,11 +68,12 @@ async function settle() {
   document.body.dataset.settled = String(shown); // all that is to be seen is shown, and what may be done lies over it
 }
 
-/** Lay over the picture what may be done, and what is refused with its reason. */
+/** Lay over the picture what may be done or picked, and what is refused with its reason. */
 function lay() {
+  builder.show(may);
   /** @type {Map<string, any[]>} */
   const targets = new Map();
-  for (const one of may.actions) targets.set(one.target, [...(targets.get(one.target) ?? []), one]);
+  for (const one of may.actions) if (!builder.holds(one.target)) targets.set(one.target, [...(targets.get(one.target) ?? []), one]);
   /** What stands on a tile that may be clicked lets the pointer through: the tile then offers both. @param {string} target */
   const lies = (target) => targets.get(picture.under(target) ?? "");
   /** @type {Map<string, any[]>} */
@@ -84,7 +87,7 @@ function lay() {
     picture.target(target, own.map((one) => one.label).join(" / "), true, () => offered(offers), Boolean(lies(target)));
   }
   for (const one of may.refused) {
-    if (!targets.has(one.target)) picture.target(one.target, one.message, false, () => refuse(one), Boolean(lies(one.target)));
+    if (!targets.has(one.target) && !builder.holds(one.target)) picture.target(one.target, one.message, false, () => refuse(one), Boolean(lies(one.target)));
   }
   by("actions").replaceChildren(...may.actions.map((/** @type {any} */ one) => button(one.label, () => act(one.action))));
 }
@@ -114,6 +117,7 @@ function tell() {
     status = say("your-turn", { name: called(game.seats[may.seat - 1]) });
     hint = next ? moves : [moves, later ? say("next.later", { why: later.message }) : ""].filter(Boolean).join(" · ");
     if (next) buttons.push(button(`${next.label} ▸`, () => act(next.action), "main"));
+    else if (!later) buttons.push(...plain().map((one, _, all) => button(one.label, () => act(one.action), all.length === 1 && !may.choices.length ? "main" : "")));
   } else if (game.status === "playing") {
     status = acting ? say("turn-of", { name: called(game.seats[acting - 1]) }) : "";
     hint = mine().length ? "" : words.watch;
@@ -130,6 +134,10 @@ function tell() {
   const seat = mine()[0];
   by("leave").replaceChildren(...(game.status === "playing" && seat ? [button(words.resign, () => resign(may.seat ?? seat), "quiet")] : []));
 }
+
+// What a game without a Next offers whole: actions that name nothing.
+/** @returns {any[]} */
+const plain = () => may.actions.filter((/** @type {any} */ one) => Object.keys(one.action).length === 1);
 
 /** @param {string} text @param {string} href */
 const link = (text, href) => element("a", text, { href, class: "button" });
