@@ -329,8 +329,9 @@ class Table:
         """Let the person act for a seat; False: they have had enough."""
         self._show_board()
         legal = self.api.get(f"{self.path}/actions", seat=seat)
-        for number, action in enumerate(legal["actions"], 1):
-            self.console.print(Text(f"{number:>3}  {action['label']}"))
+        actions, choices = legal["actions"], legal["choices"]
+        for number, listed in enumerate((*actions, *choices), 1):
+            self.console.print(Text(f"{number:>3}  {listed['label']}{' ...' if number > len(actions) else ''}"))
         while True:
             try:
                 answer = self.ask(f"seat {seat} ({HELP}): ").strip().lower()
@@ -346,10 +347,32 @@ class Table:
             elif answer == "r":
                 self._resign(seat)
                 return True
-            elif answer.isdigit() and 1 <= int(answer) <= len(legal["actions"]):
-                return self._act(legal["actions"][int(answer) - 1]["action"], legal["version"], seat)
+            elif answer.isdigit() and 1 <= int(answer) <= len(actions):
+                return self._act(actions[int(answer) - 1]["action"], legal["version"], seat)
+            elif answer.isdigit() and len(actions) < int(answer) <= len(actions) + len(choices):
+                if (built := self._build(choices[int(answer) - len(actions) - 1])) is not None:
+                    return self._act(built, legal["version"], seat)
             else:
                 self.console.print(Text(f"  {HELP}"))
+
+    def _build(self, choice: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Let the person fill in a choice, field by field; None: they thought better of it."""
+        action: dict[str, Any] = {"type": choice["type"]}
+        for name, wanted in choice["fields"].items():
+            for number, label in enumerate(wanted["labels"], 1):
+                self.console.print(Text(f"{number:>5}  {label}"))
+            least, most = wanted["minimum"], wanted["maximum"]
+            many = f"{least}" if least == most else f"{least}-{most}"
+            try:
+                answer = self.ask(f"{wanted['label']} ({many}, numbers; nothing goes back): ").replace(",", " ").split()
+            except (EOFError, KeyboardInterrupt):
+                return None
+            numbers = [int(one) for one in answer if one.isdigit() and 1 <= int(one) <= len(wanted["ids"])]
+            if len(numbers) != len(answer) or not least <= len(numbers) <= most or (least and not numbers):
+                return None
+            ids = [wanted["ids"][number - 1] for number in numbers]
+            action[name] = ids[0] if wanted["single"] else ids
+        return action
 
     def _act(self, action: Mapping[str, Any], version: int, seat: int) -> bool:
         try:
