@@ -60,10 +60,14 @@ TABLES: Final[Mapping[str, Planned]] = {
     "four": Planned("donjon@1", _heroes("argentus", "aderyn", "xanros", "tala")),
     "five": Planned("donjon@1", _heroes("horan", "victorius", "tala", "argentus", "aderyn"), {"traps": 8}),
     "six": Planned("donjon@1", _heroes("victorius", "argentus", "aderyn", "xanros", "horan", "tala")),
+    "alone": Planned("dungeon-roll@1", ({},)),
+    "chosen": Planned("dungeon-roll@1", ({},) * 2, {"hero_choice": "choice", "heroes": "pack-2"}),
+    "every-hero": Planned("dungeon-roll@1", ({},) * 4, {"heroes": "all"}),
 }
 """The finished games, by name."""
 EXTRA: Final[Mapping[str, Planned]] = {
     "donjon@1": Planned("donjon@1", _heroes("horan", "aderyn", "xanros"), {"orientation": "player", "traps": 20}),
+    "dungeon-roll@1": Planned("dungeon-roll@1", ({},) * 4, {"heroes": "pack-1"}),
 }
 """What is played on, table by table, for decision states that are still missing."""
 

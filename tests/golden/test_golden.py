@@ -4,12 +4,16 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from engine.donjon import DONJON_1, Donjon, movement
 from engine.donjon.actions import ResolveTrap
 from engine.donjon.state import Tile
+from engine.dungeon_roll import DUNGEON_ROLL_1
+from engine.dungeon_roll.heroes import HEROES
+from engine.dungeon_roll.state import Phase
 from engine.protocol import Illegal
 from engine.registry import RULESETS, game_name
 from replay.fingerprint import rules_hash
@@ -71,6 +75,26 @@ def test_every_hero_and_every_ending_of_le_donjon_has_its_playthrough():
     endings = set(re.findall(r'^outcome {"ending":"(\w+)"', told, re.MULTILINE))
     assert endings == {"dragon", "exhaustion", "stalemate", "withdrawal"}
     assert max(len(game.setup.seats) for game in games) == 6
+
+
+def test_every_side_of_every_hero_of_dungeon_roll_has_its_playthrough_with_its_powers():
+    for side in (side for hero in HEROES.values() for side in (hero.novice, hero.master) if side):
+        told = transcripts(DUNGEON_ROLL_1.id)[f"{side.name}.txt"].decode()
+        assert f"  ultimate-used seat=1 hero={side.name} power={side.ultimate.name}\n" in told
+        assert side.specialty is None or f"  specialty-used seat=1 hero={side.name}\n" in told
+
+
+def test_every_ending_option_and_phase_of_dungeon_roll_has_its_playthrough():
+    games = {name: content.decode() for name, content in transcripts(DUNGEON_ROLL_1.id).items()}
+    told = "".join(games.values())
+    assert set(re.findall(r'^outcome {"ending":"(\w+)"', told, re.MULTILINE)) == {"delves", "withdrawal"}
+    assert '"winners":[1,2]' in told
+    assert '"facts":{"rank":' in told
+    options = [read(game).setup.options for game in games.values()]
+    for option in ("scroll_phases", "champion", "hero_choice"):
+        assert len({of[option] for of in options}) == 2
+    phases = set(re.findall(r"^  timed-out .* phase=([a-z-]+)$", told, re.MULTILINE))
+    assert phases == {*get_args(Phase)} - {"opening", "game-over"}
 
 
 def test_golden_playthroughs_are_small_enough_to_be_read():

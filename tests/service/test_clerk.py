@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from engine.protocol import Action, Below, Bot, Rules
-from engine.registry import BOTS
+from engine.registry import BOTS, RULESETS
 from events.log import SHARDS, Unavailable
 from events.redis_log import feed_key
 from replay.position import Position
@@ -409,11 +409,12 @@ def test_feeds_are_trimmed_behind_the_slowest_group(office: Office) -> None:
 # -- the demo ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_demo_is_finished_games_of_two_to_six_seats_that_fold_exactly(empty: Office) -> None:
+def test_the_demo_is_finished_games_of_both_kinds_that_fold_exactly(empty: Office) -> None:
     assert demo.load(empty.deps)
     empty.deps.index.catch_up()
     rows = empty.deps.index.games(status="finished", limit=100).rows
-    assert {len(row.seats) for row in rows} == {2, 3, 4, 5, 6}
+    seats = {ruleset: {len(row.seats) for row in rows if row.ruleset == ruleset} for ruleset in RULESETS}
+    assert seats == {"donjon@1": {2, 3, 4, 5, 6}, "dungeon-roll@1": {1, 2, 4}}
     for row in rows:
         position = empty.position(bytes.fromhex(row.game_id))
         assert position.grade == "EXACT"
@@ -426,9 +427,7 @@ def test_the_demo_is_finished_games_of_two_to_six_seats_that_fold_exactly(empty:
 def test_the_library_has_a_position_of_every_decision_state_to_play_on_from(empty: Office) -> None:
     demo.load(empty.deps)
     entries = demo.library(empty.deps)
-    for ruleset in {entry.ruleset for entry in entries}:
-        rules = empty.position(bytes.fromhex(entries[0].game_id)).rules
-        assert rules is not None
+    for ruleset, rules in RULESETS.items():
         assert {entry.state for entry in entries if entry.ruleset == ruleset} == demo.decision_states(rules)
     for entry in entries:
         source = empty.deps.positions.load(bytes.fromhex(entry.game_id))

@@ -133,10 +133,12 @@ def test_rulesets_publish_schemas_that_their_own_actions_keep(house: Any, table:
 
 @pytest.mark.parametrize("language", ["en", "fr", "ja"])
 def test_rulesets_are_listed_with_their_titles(house: Any, language: str) -> None:
-    (one,) = house.nobody.get(f"/v1/rulesets?lang={language}").json["rulesets"]
+    one, other = house.nobody.get(f"/v1/rulesets?lang={language}").json["rulesets"]
     assert (one["ruleset"], one["game"]) == ("donjon@1", "donjon")
+    assert (other["ruleset"], other["game"]) == ("dungeon-roll@1", "dungeon-roll")
     assert one["seats"] == {"minimum": 2, "maximum": 6}
-    assert one["title"]
+    assert other["seats"] == {"minimum": 1, "maximum": 4}
+    assert one["title"] != other["title"]
     shown = house.nobody.get(one["links"]["self"])
     assert house.nobody.get("/v1/rulesets/donjon").json == house.nobody.get("/v1/rulesets/donjon@1").json
     again = house.nobody.get(one["links"]["self"], {"If-None-Match": shown.headers["ETag"]})

@@ -1,6 +1,7 @@
 """`annals play` against the application itself: the API proved by a client that knows nothing else."""
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,24 @@ class _Client(httpx.Client):
 @pytest.fixture
 def terminal(house: Any, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal(house, monkeypatch)
+
+
+def test_a_person_fills_in_what_is_asked_for_where_not_everything_can_be_listed(terminal: Terminal) -> None:
+    """Dungeon Roll alone: whatever has a form is built from it, with the first thing for each field."""
+
+    def answer(question: str) -> str:
+        if least := re.search(r"\((\d+).*numbers", question):
+            return " ".join(str(number) for number in range(1, max(1, int(least[1])) + 1))
+        lines = terminal.screen.getvalue().splitlines()
+        last = max(number for number, line in enumerate(lines) if line.startswith("  1  "))
+        numbered = [line.split()[0] for line in lines[last:] if line[:3].strip().isdigit()]
+        forms = [line.split()[0] for line in lines[last:] if line.endswith(" ...")]
+        return forms[0] if forms and len(terminal.asked) % 3 else numbered[-1 - len(forms)]
+
+    terminal.answers = answer
+    shown = terminal.play(name="Ada", new="dungeon-roll", seats=1, bots=True)
+    assert "won by seat 1" in shown
+    assert any(not question.startswith("seat") for question in terminal.asked)
 
 
 def test_a_person_plays_against_bots_until_the_game_is_over(terminal: Terminal) -> None:

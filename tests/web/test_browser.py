@@ -49,6 +49,48 @@ def test_a_whole_game_is_played_by_clicks_against_a_bot(visitor: Any, server: st
     ada.page.wait_for_selector("#board")
 
 
+def test_a_whole_game_of_dungeon_roll_is_played_by_clicking_dice(visitor: Any, server: str) -> None:
+    ada = visitor()
+    path = ada.opens_a_table(seats=1, game="dungeon-roll@1", options={"heroes": "base"})
+    clicks, done = 0, set[str]()
+    while True:
+        ada.page.wait_for_function(SETTLED_OR_OVER)
+        if not (targets := ada.targets()):
+            break
+        done.add(delve_on(ada, targets))
+        clicks += 1
+        assert clicks < 300
+    game = httpx.get(f"{server}/v1{path}").json()
+    assert game["status"] == "finished"
+    assert {"begin", "built"} <= done
+    assert ada.log == list(range(ada.log[0], game["version"] + 1))
+    assert "won by" in ada.page.text_content("#status")
+
+
+def delve_on(ada: Any, targets: list[str]) -> str:
+    """One step of a player who fights with what there is, takes what lies there, and leaves early. What was done."""
+    before = ada.settled()
+    showing = {name: ada.page.get_attribute(f"svg #{name}", "aria-label") for name in targets}
+    party = [name for name in targets if name.startswith(("party-", "treasure-", "temp-"))]
+    dungeon = [name for name in targets if name.startswith("dungeon-")]
+    if (mine := next(iter(party), None)) and (first := next(iter(dungeon), None)):
+        ada.page.click(f"svg #{mine}")
+        assert ada.page.get_attribute(f"svg #{mine}", "aria-pressed") == "true"
+        ada.page.click(f"svg #{first}")
+        assert showing[first] in ada.page.text_content("#picked")
+        if ada.page.query_selector("#quick button.main"):
+            ada.page.click("#quick button.main")
+            ada.settled(before + 1)
+            return "built"
+    for target in ("begin", "retire", "proceed", "flee", "dragon"):
+        if target in targets:
+            ada.acts(target)
+            return target
+    ada.page.click("#quick button")
+    ada.settled(before + 1)
+    return "ready-made"
+
+
 def test_two_browsers_at_one_table_and_a_third_watching(visitor: Any) -> None:
     ada, bob, eve = visitor(), visitor(), visitor(locale="fr-FR")
     path = ada.opens_a_table(seat2="friend")
