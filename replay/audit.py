@@ -295,12 +295,17 @@ class Auditor:
         kind = None if event is None else event.kind
         if finding.check == "signature" and kind == "join":  # it proves possession of the key
             check = "V7"
-        elif finding.check == "order" and (kind == "close" or (self._trust.rules and "V12" in self._found)):
+        elif finding.check == "order" and (kind == "close" or (kind in _PLAYED and self._ruled_out)):
             check = "V12"  # only the rules can say
         self._count[check] += 1
         found = self._found.setdefault(check, [])
         if len(found) < FOUND_LIMIT:
             found.append((self._place, finding))
+
+    @property
+    def _ruled_out(self) -> bool:
+        """Was something found that is against the rules, so that they cannot say any more whether the game is over?"""
+        return self._trust.rules and "V12" in self._found
 
     def _of(self, check: str) -> list[Bad]:
         return [Bad(place, _sides(finding), finding.rule or None) for place, finding in self._found.get(check, ())]
@@ -835,6 +840,8 @@ _HOSTILE: Final = (
     msgspec.MsgspecError,
 )  # fmt: skip
 """What rules may raise when they are given a state that no game can be in."""
+_PLAYED: Final = ("act", "timeout", "resign", "custody", "signoff")
+"""Kinds whose time is told by the rules: while there is an outcome, or none."""
 _DEADLINES: Final = {"turn_seconds": 0, "reveal_seconds": 120, "idle_seconds": 604_800}
 """Of a table that does not say."""
 _CLOSING: Final = {"idle": "idle_seconds", "absent": "turn_seconds"}

@@ -50,7 +50,7 @@ def policy(house: Any) -> bytes:
 @pytest.fixture
 def over(house: Any, publish: Callable[[], None]) -> Any:
     """A game between two seats in self-custody and a bot, closed and logged."""
-    ada, bob = house.player("Ada"), house.player("Bob")
+    ada, bob = house.player("Wilhelmina"), house.player("Bartholomew")
     table = ada.opens(3, sit=False, options={"stalemate_rounds": 1})
     publish()
     seats = {1: house.holder(table, ada), 2: house.holder(table, bob)}
@@ -108,6 +108,8 @@ def test_a_game_of_people_who_sign_and_a_bot_is_verified_by_a_stranger(house: An
     names = set(Bundle.read(data).files)
     assert {"open.tlog-proof", "close.tlog-proof", "consistency.txt", "state.json", "keys.txt", "README.txt"} <= names
     assert [name for name in sorted(names) if name.startswith("gossip/")]
+    assert b"Wilhelmina" not in data
+    assert b"Bartholomew" not in data
 
 
 def test_the_bundle_of_a_closed_game_stays_the_same_whatever_else_is_logged(
