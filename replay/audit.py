@@ -6,7 +6,7 @@ so what fails accuses nobody, unless it is the server's own signed statement.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -476,12 +476,13 @@ class Auditor:
         seen = {(size, root): n for n, size, root in self._checkpoints_seen()}
         bad = [Bad(None, text, proves=True) for text in logged.forks]
         bad += [Bad(None, text, proves=False) for text in logged.bad_proofs]
-        bad += [Bad(seen[cp], text, proves=False) for cp, text in logged.unconnected(seen)]
+        unconnected = dict(logged.unconnected(seen))
+        bad += [Bad(seen[cp], text, proves=False) for cp, text in unconnected.items()]
         self._judge("V5", bad)
-        self._entries()
+        self._entries(unconnected)
 
-    def _entries(self) -> None:
-        """V6: the log says of the game what its events say."""
+    def _entries(self, unconnected: Container[Seen]) -> None:
+        """V6: the log says of the game what its events say. An ``unconnected`` checkpoint may be of another log."""
         opened, closed = self._logged.opened, self._logged.closed
         end = self._events[-1] if self._events else None
         over = end is not None and end.kind == "close"
@@ -493,11 +494,11 @@ class Auditor:
         if opened is not None and closed is not None and not opened.index < closed.index:
             bad.append(Bad(None, "the log closed the game before it opened it", proves=self._manifest_signed))
         silent = []
-        for n, event, size in self._joins():
-            if size is None:
+        for n, event, cp in self._joins():
+            if cp is None:
                 silent.append(event.seat or 0)
-            elif opened is not None and size <= opened.index:
-                text = f"seat {event.seat} joined having seen a log of {size} entries, without this game"
+            elif opened is not None and cp[0] <= opened.index and cp not in unconnected:
+                text = f"seat {event.seat} joined having seen a log of {cp[0]} entries, without this game"
                 bad.append(Bad(n, text, proves=self._manifest_signed))
         if opened is None and closed is None:
             self._limit("no-log")
@@ -541,12 +542,11 @@ class Auditor:
         except BadEntry as error:
             return str(error)
 
-    def _joins(self) -> Iterator[tuple[int, Event, int | None]]:
-        """(place, join, size of the checkpoint that was seen, if one was) of the seats that sign."""
+    def _joins(self) -> Iterator[tuple[int, Event, Seen | None]]:
+        """(place, join, the checkpoint that was seen, if one was) of the seats that sign."""
         for n, event in self._kind("join"):
             if event.body.get("custody") == "self":
-                cp = seen_checkpoint(event)
-                yield n, event, None if cp is None else cp[0]
+                yield n, event, seen_checkpoint(event)
 
     def _checkpoints_seen(self) -> Iterator[tuple[int, int, bytes]]:
         """(place, size, root) of each checkpoint that a seat signed."""

@@ -687,6 +687,14 @@ def a_seat_that_saw_a_log_without_the_game() -> Case:
 
 
 @case
+def a_seat_that_saw_the_log_before_this_one() -> Case:
+    """The operator has begun a new log since: that convicts nobody."""
+    game = Game(House(), "rotated", (1, 2)).create(2, stalemate_rounds=4)
+    game.sit(1, cp=(3, secret("root of the old log"))).sit(2).start().wander(30).finish()
+    return Case(packed(game), game.house.policy(), NOT_PROVEN, "V5")
+
+
+@case
 def a_turn_claimed_too_early() -> Case:
     game = Game(House(), "claimed").create(2, turn_seconds=60, stalemate_rounds=4).sit(1).sit(2).start().wander(20)
     draft = game.draft(10)

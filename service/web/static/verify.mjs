@@ -1239,7 +1239,7 @@ class Audit {
     for (const [n, event] of this.joins) {
       const cp = seenBy(event);
       if (!cp) silent.add(event.seat ?? 0);
-      else if (opened && BigInt(cp[0]) <= opened.index) bad.push({ event: n, detail: `seat ${event.seat} joined having seen a log without this game`, proves });
+      else if (opened && BigInt(cp[0]) <= opened.index && log.connected(BigInt(cp[0]), cp[1])) bad.push({ event: n, detail: `seat ${event.seat} joined having seen a log without this game`, proves });
     }
     this.judge("V6", bad);
     if (this.end?.kind === "close" && !closed) this.limit("close-not-logged");
