@@ -65,6 +65,49 @@ def test_a_whole_game_of_dungeon_roll_is_played_by_clicking_dice(visitor: Any, s
     assert {"begin", "built"} <= done
     assert ada.log == list(range(ada.log[0], game["version"] + 1))
     assert "won by" in ada.page.text_content("#status")
+    ada.goes(f"/players/{ada.page.get_attribute('body', 'data-me')}").page.wait_for_selector("#best-rows tr")
+    (row,) = ada.page.eval_on_selector_all("#best-rows tr", "all => all.map(row => row.textContent)")
+    assert str(game["outcome"]["scores"][0]) in row
+    assert not row.endswith(game["outcome"]["facts"]["rank"])  # it is said in words
+
+
+def test_an_action_is_built_by_keyboard_alone(visitor: Any) -> None:
+    """What is picked in the picture is pressed in the form, and the other way round; Clear forgets it."""
+    ada = visitor()
+    ada.opens_a_table(seats=1, game="dungeon-roll@1")
+    while not (monsters := [name for name in ada.turn() if name.startswith("dungeon-")]):
+        ada.page.focus(f"svg #{next(name for name in ('begin', 'proceed', 'seek-glory') if name in ada.targets())}")
+        before = ada.settled()
+        ada.page.keyboard.press("Enter")
+        ada.settled(before + 1)
+    ada.page.focus(f"svg #{monsters[0]}")
+    ada.page.keyboard.press("Space")
+    assert ada.page.get_attribute(f"svg #{monsters[0]}", "aria-pressed") == "true"
+    picked = ada.page.text_content("#picked")
+    in_the_form = ada.page.locator("#forms .pick[aria-pressed=true]").first
+    assert in_the_form.text_content() in picked
+    in_the_form.focus()
+    ada.page.keyboard.press("Enter")
+    assert ada.page.get_attribute(f"svg #{monsters[0]}", "aria-pressed") == "false"
+    assert ada.page.evaluate("document.activeElement.className") == "pick"
+    ada.page.keyboard.press("Enter")
+    assert ada.page.get_attribute(f"svg #{monsters[0]}", "aria-pressed") == "true"
+    ada.page.focus("#quick button.quiet")
+    ada.page.keyboard.press("Enter")
+    assert ada.page.locator("[aria-pressed=true]").count() == 0
+
+
+def test_a_delve_is_stepped_through_by_levels(visitor: Any, server: str) -> None:
+    games = httpx.get(f"{server}/v1/games?status=finished&ruleset=dungeon-roll@1&limit=100").json()["games"]
+    page = visitor().goes(f"/games/{games[0]['game_id']}/replay").page
+    page.wait_for_selector("#board")
+    assert page.eval_on_selector_all("#by option", "all => all.map(one => one.value)") == ["event", "turn", "level"]
+    page.select_option("#by", "level")
+    for _ in range(3):
+        before = page.input_value("#scrubber")
+        page.click("#forward")
+        page.wait_for_function("before => document.querySelector('#scrubber').value != before", arg=before)
+        assert "evel" in page.text_content("#said")
 
 
 def delve_on(ada: Any, targets: list[str]) -> str:
@@ -149,7 +192,7 @@ def test_a_hero_that_could_be_swapped_does_not_hide_its_tile(visitor: Any) -> No
 
 
 def side_by_side(ada: Any) -> str | None:
-    """Xanros beside the other hero at a new table, in turn and free to step: the other's tile. None: it came otherwise."""
+    """Xanros beside the other hero at a new table, in turn, free to step: the other's tile. None: it came otherwise."""
     ada.goes("/").page.wait_for_selector("[name=choice-2-hero]")
     ada.page.select_option("[name=choice-1-hero]", "xanros")
     ada.page.select_option("[name=who-2]", "me")
@@ -398,7 +441,9 @@ def test_every_page_speaks_its_language_and_fits_a_phone(visitor: Any, finished:
     ada.turn()
     me, playing = ada.page.get_attribute("body", "data-me"), ada.page.url.removeprefix(ada.server)
     waiting = ada.opens_a_table(seat2="friend")
-    for template in (*PATHS, playing, waiting):
+    delving = ada.opens_a_table(seats=1, game="dungeon-roll@1")
+    ada.acts("begin")
+    for template in (*PATHS, playing, waiting, delving):
         path = template.format(finished).replace("/players/me", f"/players/{me}")
         ada.goes(f"{path}?lang={language}")
         ready(ada.page, path)

@@ -9,7 +9,7 @@ import pytest
 from babel.messages.pofile import read_po
 from flask.testing import FlaskClient
 
-from engine.registry import RULESETS
+from engine.registry import RULESETS, game_name
 from events.redis_client import ephemeral
 from service.app import create_app
 from service.bootstrap import bootstrap
@@ -41,7 +41,10 @@ def game(client: FlaskClient) -> str:
     return str(made["game_id"])
 
 
-PATHS = ("/", "/games/{}", "/games/{}/replay", "/games/{}/at/3", "/games/{}/audit", "/rules/donjon@1")
+PATHS = (
+    "/", "/games/{}", "/games/{}/replay", "/games/{}/at/3", "/games/{}/audit", "/rules/donjon@1",
+    "/rules/dungeon-roll@1",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -119,11 +122,13 @@ def test_pages_and_scripts_say_only_what_there_are_words_for() -> None:
         assert {a or b or c for a, b, c in said} <= known, path.name
 
 
-def test_every_rule_that_the_service_cites_is_an_anchor() -> None:
-    text = rules_text.rendered("donjon", "en")
+@pytest.mark.parametrize("game", sorted(map(game_name, RULESETS)))
+def test_every_rule_that_the_service_cites_is_an_anchor(game: str) -> None:
+    text = rules_text.rendered(game, "en")
     assert text is not None
     anchors = set(re.findall(r' id="([\d.]+)"', text.html))
-    source = "".join(path.read_text() for path in (Path(pages.__file__).parents[2] / "engine" / "donjon").glob("*.py"))
+    package = Path(pages.__file__).parents[2] / "engine" / game.replace("-", "_")
+    source = "".join(path.read_text() for path in package.glob("*.py"))
     cited = set(re.findall(r'(?:Illegal|Refusal)\([^()]*?"(\d+(?:\.\d+)+)"', source))
     assert cited
     assert cited <= anchors

@@ -5,6 +5,7 @@ import { Picture } from "./picture.mjs";
 const id = document.body.dataset.game;
 const api = `/v1/games/${id}`;
 const picture = new Picture(by("map"), by("panel"));
+const PARTS = ["turn", "level", "fight"];
 const FIRST = 1, BASE_MS = 900, LONGEST_MS = 4000; // position 0 is before there was a table: nothing to see
 
 /** Every step of the game; what lies behind `seen` is shown only to who asked for it. @type {any[]} */
@@ -81,6 +82,12 @@ function lists() {
   }
 }
 
+/** Offer to step by whatever parts the game has. */
+function parts() {
+  const kinds = new Set(chapters.map((chapter) => chapter.kind));
+  by("by").append(...PARTS.filter((kind) => kinds.has(kind)).map((kind) => new Option(words[`by.${kind}`], kind)));
+}
+
 /** @param {string} text @param {number} to */
 function jump(text, to) {
   const line = element("li"), made = element("button", text, { type: "button", "data-at": String(to) });
@@ -91,10 +98,9 @@ function jump(text, to) {
 
 /** Where the next stop is, one way or the other. @param {number} way */
 function stopAt(way) {
-  const by_ = by("by").value;
-  if (by_ === "event") return wanted + way;
-  const kinds = by_ === "turn" ? ["turn-started", "turn-ended", "turn"] : ["fight-won", "fight-tied", "fight-lost"];
-  const found = steps.filter((step) => kinds.includes(step.kind) || kinds.includes(step.happening?.type)).map((step) => step.version);
+  const kind = by("by").value;
+  if (kind === "event") return wanted + way;
+  const found = chapters.filter((chapter) => chapter.kind === kind).map((chapter) => chapter.version);
   const next = way > 0 ? found.find((version) => version > wanted) : found.filter((version) => version < wanted).at(-1);
   return next ?? (way > 0 ? end : FIRST);
 }
@@ -164,6 +170,7 @@ document.addEventListener("keydown", (event) => {
 
 try {
   await load();
+  parts();
   const asked = document.body.dataset.at;
   seen = Math.max(FIRST, Math.min(end, Number(asked ?? FIRST)));
   const begins = steps.find((step) => step.happening)?.version ?? FIRST; // the first position with a map
