@@ -113,6 +113,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ``absence``: what follows then: the turn passes, a bot plays on, or the table is abandoned.
     ``idle_seconds``: after so long without an event a table is closed as abandoned.
     ``reveal_seconds``, ``signoff_seconds``: deadlines of self-custody seats.
+    ``dispute_pauses``: nobody acts while a dispute of the game waits for its ruling.
     """
 
     turn_seconds: Seconds = 0
@@ -120,6 +121,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     idle_seconds: Deadline = 604_800
     reveal_seconds: Deadline = 120
     signoff_seconds: Deadline = 60
+    dispute_pauses: bool = False
 
 
 class SeatSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

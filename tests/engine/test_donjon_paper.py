@@ -79,6 +79,7 @@ def test_the_stored_names_are_locked():
         "idle_seconds": 604_800,
         "reveal_seconds": 120,
         "signoff_seconds": 60,
+        "dispute_pauses": False,
         "orientation": "random",
         "traps": 4,
         "actions_at_zero": True,
