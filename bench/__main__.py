@@ -2,7 +2,7 @@
 
 import argparse
 
-from bench import figures, folding, over_http
+from bench import auditing, figures, folding, over_http
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
     asked = parser.parse_args()
     taken, profiles = over_http.measure(asked.requests)
     more, beside = folding.measure(asked.games)
-    print(figures.write([*taken, *more], [*profiles, *beside]))
+    print(figures.write([*taken, *more, *auditing.measure()], [*profiles, *beside]))
 
 
 if __name__ == "__main__":

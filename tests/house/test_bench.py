@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import figures, folding, over_http
+from bench import auditing, figures, folding, over_http
 
 
 def test_the_bench_takes_every_figure_and_writes_table_and_results(
@@ -19,6 +19,7 @@ def test_the_bench_takes_every_figure_and_writes_table_and_results(
     monkeypatch.setattr(figures, "ROUNDS", 1)
     taken, profiles = over_http.measure(3)
     more, beside = folding.measure(1)
+    more += auditing.measure()
     shown = figures.write([*taken, *more], [*profiles, *beside])
     assert all(figure.ours > 0 for figure in more)
     assert all(figure.ours > 0 for figure in taken if "processor time" not in figure.name)  # of too few ticks
