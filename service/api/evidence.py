@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import Final
 
 from flask import Response, request
+from werkzeug.exceptions import HTTPException
 
 from events.event import Event
 from events.log import Archived, Damaged, Unavailable
@@ -76,13 +77,13 @@ def refusal(call: Call, game_id: bytes, problem: Problem) -> str | None:
 
     None for a dry run, for who may not know of the game, and where the request could not be read to its end.
     """
-    if request.args.get("check") == "1":
+    if request.args.get("check") == "1" or problem.code == "body-too-large":
         return None
     try:
         view = seen(call, game_id)
         version, head = _head(call, view)
         body = read_body() if call.data is None else call.data
-    except (NotFound, Unavailable, Archived, Damaged, Problem):
+    except (NotFound, Unavailable, Archived, Damaged, Problem, HTTPException):
         return None
     note = call.deps.notary.refusal(game_id, body, version, head, problem.code)
     holder = bool(view.seats) or call.deps.creators.get(game_id) == call.player
