@@ -19,9 +19,8 @@ api = Api()
 ZIP: Final = "application/zip"
 FORM: Final = "multipart/form-data"
 UPLOAD_LIMIT: Final = 4_000_000
-"""Most bytes of an uploaded bundle with all that comes with it."""
-UNPACKED_LIMIT: Final = 8_000_000
-"""Most bytes of an uploaded bundle once it is unpacked: what a request may cost."""
+"""Most bytes of an uploaded bundle with all that comes with it, and of it alone once it is unpacked: a verdict takes at
+most about a microsecond a byte."""
 _FILE: Final = {"type": "string", "contentMediaType": "application/octet-stream"}
 _PARTS: Final[dict[str, Any]] = {
     "type": "object",
@@ -95,7 +94,7 @@ def judge_bundle(call: Call) -> Response:
         data, trust = _form(call)
     else:
         raise Problem("unsupported-media-type", members={"accepts": [ZIP, FORM]}, headers={"Accept": f"{ZIP}, {FORM}"})
-    return reply(audit_bundle(data, trust, call.language, UNPACKED_LIMIT), language=call.language)
+    return reply(audit_bundle(data, trust, call.language, UPLOAD_LIMIT), language=call.language)
 
 
 def _form(call: Call) -> tuple[bytes, Trust]:
