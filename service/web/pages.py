@@ -14,6 +14,7 @@ from flask import Response, render_template, request
 from engine.protocol import Options
 from engine.registry import RULESETS, game_name
 from replay import catalogue
+from replay.audit import VERDICTS
 from replay.games import telling
 from replay.pictures import STYLE, export
 from replay.words import LANGUAGES, Context, words
@@ -58,7 +59,10 @@ def spoken(language: str) -> dict[str, str]:
     said = words(language)
     told = {name: said.raw(f"web.{name}") for name in messages()}
     shared = {message.removeprefix("table."): said.raw(message) for message in catalogue.table()}
-    told |= {name: text for name, text in shared.items() if name.startswith("option.")}
+    told |= {
+        name: text for name, text in shared.items() if name.startswith("option.") or name == "limit.rules-not-folded"
+    }
+    told |= {f"verdict.title.{phrase}": shared[f"verdict.{phrase.lower().replace(' ', '-')}"] for phrase in VERDICTS}
     for ruleset, rules in RULESETS.items():
         game = game_name(ruleset)
         for name, term in {game: "game", **{name: name for name in telling(game).shown}}.items():

@@ -1,4 +1,4 @@
-// The audit: what the server's check of the record found, each part in words.
+// The audit: what the server's check of the record found, each part in words; and the same by the second verifier, here.
 import { by, call, element, say, toast, words } from "./api.mjs";
 
 const id = document.body.dataset.game;
@@ -7,18 +7,52 @@ const LOOK = /** @type {Record<string, string>} */ ({ VERIFIED: "verified", "VER
 /** @param {number} event */
 const moment = (event) => element("a", say("moment", { number: event }), { href: `/games/${id}/at/${event}` });
 
-try {
-  const found = await call(`/v1/games/${id}/audit`);
+/** @param {any} found */
+function show(found) {
   const head = element("h2", found.words, { class: `verdict ${LOOK[found.verdict] ?? ""}` });
   const said = element("p", [say("audit.events", { count: found.events }), words[`verdict.${found.verdict}`]].filter(Boolean).join(" "));
   by("verdict").replaceChildren(head, said);
   if (found.event !== null) by("verdict").append(moment(found.event));
-  for (const check of found.checks) {
+  by("checks").replaceChildren(...found.checks.map((/** @type {any} */ check) => {
     const row = element("li", "", { class: "card" });
     row.append(element("span", words[`result.${check.result}`] ?? check.result, { class: `result ${check.result}` }), element("strong", check.name), element("p", check.detail, { class: "dim" }));
     if (check.event !== null) { const line = element("p"); line.append(moment(check.event)); row.append(line); }
-    by("checks").append(row);
-  }
+    return row;
+  }));
   by("limits").hidden = !found.limits.length;
   by("limits").querySelector("ul").replaceChildren(...found.limits.map((/** @type {any} */ one) => element("li", one.text)));
+}
+
+/** @param {string} path @returns {Promise<Uint8Array<ArrayBuffer> | null>} null: the server has none */
+async function bytes(path) {
+  const answer = await fetch(path);
+  if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
+  if (answer.status === 404) return null;
+  throw new Error(words.failed);
+}
+
+/** The second verifier's verdict, in the words of the first. @param {any} theirs */
+async function here(theirs) {
+  const { verify } = await import("./verify.mjs"), [file] = by("policy").files;
+  const bundle = await bytes(`/v1/games/${id}/bundle`);
+  if (!bundle) throw new Error(words.failed);
+  const policy = file ? new Uint8Array(await file.arrayBuffer()) : await bytes("/v1/log/policy");
+  const found = await verify(bundle, { policy });
+  /** @param {any} list @param {string} id */
+  const same = (list, id) => list.find((/** @type {any} */ one) => one.id === id);
+  const own = file ? [] : [same(theirs.limits, "own-policy")].filter(Boolean);
+  show({
+    ...found,
+    words: words[`verdict.title.${found.verdict}`],
+    checks: found.checks.map((check) => ({ ...check, name: same(theirs.checks, check.id)?.name ?? check.id })),
+    limits: [...found.limits.map((one) => ({ text: same(theirs.limits, one.id)?.text ?? words[`limit.${one.id}`] ?? one.text })), ...own],
+  });
+  by("verdict").dataset.by = "verify.mjs";
+  by("verdict").scrollIntoView();
+}
+
+try {
+  const theirs = await call(`/v1/games/${id}/audit`);
+  show(theirs);
+  by("check").addEventListener("click", () => here(theirs).catch(toast));
 } catch (error) { toast(error); }

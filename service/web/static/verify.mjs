@@ -660,7 +660,7 @@ function readManifest(files) {
 /** @type {Is} */ const isText = (value) => typeof value === "string";
 /** @param {number} length @returns {Is} */ const bytes = (length) => (value) => isBytes(value) && value.length === length;
 /** @param {number} low @param {number} high @returns {Is} */ const int = (low, high = Infinity) => (value) => (typeof value === "number" || typeof value === "bigint") && value >= low && value <= high;
-/** @param {...any} words @returns {Is} */ const oneOf = (...words) => (value) => words.includes(value);
+/** @param {...any} some @returns {Is} */ const oneOf = (...some) => (value) => some.includes(value);
 /** @param {...Is} some @returns {Is} */ const either = (...some) => (value) => some.some((is) => is(value));
 /** @param {Is} is @returns {Is} */ const listOf = (is) => (value) => Array.isArray(value) && value.every(is);
 /** @param {...Is} parts @returns {Is} */ const tuple = (...parts) => (value) => Array.isArray(value) && value.length === parts.length && parts.every((is, i) => is(value[i]));
@@ -1323,8 +1323,8 @@ async function readStatement(data, key) {
 
 const USAGE = "usage: node verify.mjs BUNDLE [--policy FILE] [--receipts-key VKEY] [--receipt FILE]... [--strict] [--json]";
 
-/** @param {string[]} words @returns {Promise<number>} the exit code */
-async function main(words) {
+/** @param {string[]} given @returns {Promise<number>} the exit code */
+async function main(given) {
   const { readFileSync } = await import("node:fs");
   /** @param {string} name */
   const read = (name) => new Uint8Array(readFileSync(name));
@@ -1334,11 +1334,11 @@ async function main(words) {
   const trust = { receipts: new Map() };
   let strict = false, json = false, data;
   try {
-    for (let word; (word = words.shift()) !== undefined; ) {
+    for (let word; (word = given.shift()) !== undefined; ) {
       if (word === "--strict") strict = true;
       else if (word === "--json") json = true;
-      else if (["--policy", "--receipts-key", "--receipt"].includes(word) && words.length) {
-        const value = /** @type {string} */ (words.shift());
+      else if (["--policy", "--receipts-key", "--receipt"].includes(word) && given.length) {
+        const value = /** @type {string} */ (given.shift());
         if (word === "--policy") trust.policy = read(value);
         else if (word === "--receipt") trust.receipts.set(value, read(value));
         else trust.receiptsKey = value;
@@ -1362,6 +1362,11 @@ async function main(words) {
 }
 
 const { process } = /** @type {any} */ (globalThis);
-if (process?.argv?.[1] && new URL(`file://${process.argv[1]}`).href === import.meta.url) {
+/** Is it run by node, and not imported? */
+async function isProgram() {
+  const [{ realpathSync }, { pathToFileURL }] = await Promise.all([import("node:fs"), import("node:url")]);
+  return pathToFileURL(realpathSync(process.argv[1])).href === import.meta.url;
+}
+if (process?.versions?.node && process.argv[1] && await isProgram()) {
   process.exitCode = await main(process.argv.slice(2)).catch((error) => { console.error(error); return 70; });
 }
