@@ -78,15 +78,17 @@ def beside(
     return Figure(name, middle(ours), unit, middle(other), against, target, at_most, absolute, spread)
 
 
-def write(figures: Sequence[Figure], profiles: Sequence[Profile]) -> str:
-    """Write bench/results.json and what docs/performance.md shows of it; answers with the same."""
+def write(figures: Sequence[Figure], profiles: Sequence[Profile], part: str = "figures") -> str:
+    """Write a part of bench/results.json and what docs/performance.md shows of it; answers with the same."""
     rows = [asdict(figure) | {"ratio": figure.ratio, "met": figure.met} for figure in figures]
-    results = {**_machine(), "figures": rows, "profiles": [asdict(profile) for profile in profiles]}
+    taken = {**_machine(), "figures": rows, "profiles": [asdict(profile) for profile in profiles]}
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = {**kept, **taken} if part == "figures" else {**kept, part: taken}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     tables = "\n\n".join([_told(_machine()), _table(figures), *map(_shares, profiles)])
     text = PAGE.read_text()
-    filled = f"<!-- figures -->\n{tables}\n<!-- end of figures -->"
-    PAGE.write_text(re.sub(r"<!-- figures -->.*<!-- end of figures -->", lambda _: filled, text, flags=re.DOTALL))
+    filled = f"<!-- {part} -->\n{tables}\n<!-- end of {part} -->"
+    PAGE.write_text(re.sub(f"<!-- {part} -->.*<!-- end of {part} -->", lambda _: filled, text, flags=re.DOTALL))
     return tables
 
 

@@ -14,6 +14,9 @@ from inspect import getattr_static
 from typing import Any, Final
 from unittest.mock import patch
 
+from flask import Flask
+
+import events.event
 import replay.position
 import service.api.play
 import service.api.routing
@@ -21,7 +24,7 @@ from bench import bare
 from bench.figures import Profile
 from bench.games import RULES, Copied, Plan
 from bench.servers import Servers
-from events import codec
+from events import codec, seeds
 from events.event import Event
 from events.redis_client import Wire
 from events.redis_log import RedisLog
@@ -29,8 +32,9 @@ from replay.position import Position
 from replay.words import Words
 from service import commands, logs
 from service.app import create_app
-from service.bootstrap import bootstrap
+from service.bootstrap import Deps, bootstrap
 from service.config import Config
+from service.receipts import Notary
 from service.signing_keys import SigningKeys
 
 Stages = list[tuple[str, Any, str]]
@@ -49,6 +53,10 @@ _ACTION: Final[Stages] = [
     ("sealing the event: canonical bytes, hash", Event, "write"),
     ("the append around the call to the database", RedisLog, "append"),
     _DATABASE,
+    ("chain and dice: the server's links", seeds.Chain, "link"),
+    ("chain and dice: mixing, and the bytes of the draws", seeds, "hmac_sha256"),
+    ("chain and dice: the event's hash", events.event, "event_hash"),
+    ("the receipt: its text and signature", Notary, "receipt"),
     ("the answer: words", Words, "event"),
     ("the answer: JSON", service.api.play, "_accepted"),
 ]
@@ -105,23 +113,29 @@ class _Clock:
         self._since = now
 
 
-def actions(servers: Servers, plans: Sequence[Plan], count: int) -> list[Profile]:
-    """An accepted action, and a request to the bare endpoint, from WSGI in, without the web server."""
+def application(servers: Servers) -> tuple[Deps, Flask]:
+    """The service in this process, on the database of ``servers``."""
     signing = SigningKeys.fresh().receipts.skey
     deps = bootstrap(Config(redis_url=servers.url, keys=servers.keys, receipts_key=signing))
+    return deps, create_app(deps)
+
+
+def actions(servers: Servers, plans: Sequence[Plan], count: int) -> list[Profile]:
+    """An accepted action, and a request to the bare endpoint, from WSGI in, without the web server."""
+    deps, ours = application(servers)
     with redirect_stderr(io.StringIO()), patch.dict("os.environ", servers.bare_environment):
         logs.configure(deps.config.log_level, "bench")
-        ours, ceiling = create_app(deps), bare.application()
+        ceiling = bare.application()
         clock, floor = _Clock("Flask: routing, contexts, headers, building the response"), _Clock("Flask likewise")
         for hooks in (ours.before_request_funcs, ours.after_request_funcs):
             for each in hooks.values():
                 each[:] = [clock.timed("metrics and the log line", hook) for hook in each]
         copied = Copied()
-        _serve(ours, (request for plan in plans for request in plan.take(1)))
-        _serve(ceiling, copied.take(10))
+        serve(ours, (request for plan in plans for request in plan.take(1)))
+        serve(ceiling, copied.take(10))
         asked = [request for plan in plans for request in plan.take(count)]
-        clock.run(lambda: _serve(ours, asked), _ACTION)
-        floor.run(lambda: _serve(ceiling, copied.take(len(asked))), [_DATABASE])
+        clock.run(lambda: serve(ours, asked), _ACTION)
+        floor.run(lambda: serve(ceiling, copied.take(len(asked))), [_DATABASE])
     deps.redis.close()
     return [
         clock.profile("an accepted action, without the web server", len(asked)),
@@ -141,7 +155,8 @@ def refolds(refold: Callable[[Sequence[bytes]], None], stored: Sequence[Sequence
     return clock.profile("an event of a refold", sum(map(len, stored)))
 
 
-def _serve(app: Any, requests: Iterable[bytes]) -> None:
+def serve(app: Any, requests: Iterable[bytes]) -> None:
+    """Let a WSGI application answer requests, each with 201."""
     for request in requests:
         said: list[str] = []
         answer = b"".join(app.wsgi_app(_environ(request), lambda status, *_, said=said: said.append(status)))

@@ -5,18 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from bench import auditing, figures, folding, over_http
+from bench import auditing, costs, figures, folding, over_http
 
 
 def test_the_bench_takes_every_figure_and_writes_table_and_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page, results = tmp_path / "performance.md", tmp_path / "results.json"
-    page.write_text("before\n<!-- figures -->\nof last time\n<!-- end of figures -->\nafter\n")
+    marks = [f"<!-- {part} -->\nof last time\n<!-- end of {part} -->\n" for part in ("figures", "costs")]
+    page.write_text("before\n" + "".join(marks) + "after\n")
     monkeypatch.setattr(figures, "PAGE", page)
     monkeypatch.setattr(figures, "RESULTS", results)
     monkeypatch.setattr(over_http, "CLIENTS", 2)
     monkeypatch.setattr(figures, "ROUNDS", 1)
+    monkeypatch.setattr(costs, "GAMES", 2)
+    evidence = figures.write(*costs.measure(3), "costs")
     taken, profiles = over_http.measure(3)
     more, beside = folding.measure(1)
     more += auditing.measure()
@@ -28,7 +31,10 @@ def test_the_bench_takes_every_figure_and_writes_table_and_results(
     for row in written["figures"]:
         assert {"name", "ours", "other", "ratio", "target", "unit", "met"} <= row.keys()
     assert all(sum(profile["stages"].values()) > 0 for profile in written["profiles"])
+    assert written["costs"]["figures"][0]["ratio"] > 0
+    assert {"the receipt", "hash chain and dice"} <= {row["name"] for row in written["costs"]["figures"]}
     assert shown in page.read_text()
+    assert evidence in page.read_text()
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
     assert "of last time" not in page.read_text()
