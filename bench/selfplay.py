@@ -1,7 +1,7 @@
 """Bots against each other: do their games end, how long are they, who wins, and how fast do they think?
 
 ``python -m bench.selfplay`` plays the games of every table below, the same ones at every run, and prints the tables of
-docs/bots.md; ``--games`` says how many a row.
+docs/bots.md; ``--ruleset`` says of which game, ``--games`` how many a row.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from engine.chance import Committed
-from engine.protocol import Outcome, Rules, SeatSetup, Setup
+from engine.protocol import Bot, Outcome, Rules, SeatSetup, Setup
 from engine.registry import BOTS, RULESETS, game_name
 
 Player = tuple[str, int]
@@ -31,12 +31,13 @@ Player = tuple[str, int]
 
 @dataclass(frozen=True)
 class Played:
-    """One game: its outcome, how many turns it had, the longest stretch of rounds without progress, what each seat
-    played, how many decisions each bot took and how many seconds of processor time."""
+    """One game: its outcome, how many turns it had (or decisions, where a game does not count turns), the longest
+    stretch of rounds without progress (None where a game cannot stand still), what each seat played, how many decisions
+    each bot took and how many seconds of processor time."""
 
     outcome: Outcome
     turns: int
-    stretch: float
+    stretch: float | None
     cast: Sequence[str]
     decisions: Counter[Player] = field(default_factory=Counter)
     seconds: defaultdict[Player, float] = field(default_factory=lambda: defaultdict(float))
@@ -52,32 +53,36 @@ def chance(seed: str) -> Committed:
     return Committed(blocks)
 
 
-def play(rules: Rules[Any], players: Sequence[Player], seed: int) -> Played:
-    """A game to its end."""
-    drawn, whims, bots = chance(str(seed)), random.Random(seed).randrange, BOTS[game_name(rules.id)]
-    setup = Setup(msgspec.to_builtins(rules.options()), [SeatSetup({}) for _ in players])
+def play(rules: Rules[Any], players: Sequence[tuple[Bot, int]], seed: int | str, **options: Any) -> Played:
+    """A game of these bots, with their levels, to its end."""
+    drawn, whims = chance(str(seed)), random.Random(seed).randrange
+    setup = Setup(msgspec.to_builtins(rules.options(**options)), [SeatSetup({}) for _ in players])
     state = rules.initial(setup)
     rules.begin(state, drawn)
     decisions, seconds = Counter[Player](), defaultdict[Player, float](float)
-    stretch = 0.0
+    stretch = 0.0 if hasattr(state, "progress") else None
     while to_act := rules.to_act(state):
         seat = to_act[0]
-        player = players[seat - 1]
+        bot, level = players[seat - 1]
         before = time.process_time()
-        action = bots[player[0]].choose(rules, state, seat, player[1], whims)
-        seconds[player] += time.process_time() - before
-        decisions[player] += 1
+        action = bot.choose(rules, state, seat, level, whims)
+        seconds[bot.name, level] += time.process_time() - before
+        decisions[bot.name, level] += 1
         rules.apply(state, seat, action, drawn)
-        stretch = max(stretch, (getattr(state, "turn", 0) - getattr(state, "progress", 0)) / len(players))
+        if stretch is not None:
+            stretch = max(stretch, (state.turn - state.progress) / len(players))
     outcome = rules.outcome(state)
     assert outcome is not None
-    return Played(outcome, getattr(state, "turn", 0), stretch, rules.cast(state), decisions, seconds)
+    turns = getattr(state, "turn", decisions.total())
+    return Played(outcome, turns, stretch, rules.cast(state), decisions, seconds)
 
 
 def table(ruleset: str, players: Sequence[Player], seed: int) -> Played:
     """One game of a table where the players move one seat on from game to game."""
-    shift = seed % len(players)
-    return play(RULESETS[ruleset], [*players[shift:], *players[:shift]], seed)
+    bots = BOTS[game_name(ruleset)]
+    seated = [(bots[name], level) for name, level in players]
+    shift = seed % len(seated)
+    return play(RULESETS[ruleset], [*seated[shift:], *seated[:shift]], seed)
 
 
 def interval(wins: int, games: int) -> str:
@@ -112,8 +117,11 @@ def main() -> None:
             return played
 
         print(f"{rules.id}, {asked.games} games a row, {strong} at level {best[1]} in every seat\n")
-        print("| seats | endings | turns: median | 99 of 100 within | longest | most rounds without progress |")
-        print("|---:|---|---:|---:|---:|---:|")
+        counted = "turns" if "turn" in rules.state.__struct_fields__ else "decisions"
+        stands_still = "progress" in rules.state.__struct_fields__
+        print(f"| seats | endings | {counted}: median | 99 of 100 within | longest |", end="")
+        print(" most rounds without progress |" if stands_still else "")
+        print("|---:|---|---:|---:|---:|" + "---:|" * stands_still)
         cast = Counter[str]()
         won = Counter[str]()
         for seats in rules.seats:
@@ -121,11 +129,15 @@ def main() -> None:
             turns = sorted(game.turns for game in played)
             endings = Counter(game.outcome.ending for game in played)
             told = ", ".join(f"{ending} {count}" for ending, count in endings.most_common())
+            stretch = max((game.stretch for game in played if game.stretch is not None), default=0.0)
+            within = turns[math.ceil(0.99 * len(turns)) - 1]
             print(
-                f"| {seats} | {told} | {median(turns):g} | {turns[math.ceil(0.99 * len(turns)) - 1]} | {turns[-1]} "
-                f"| {max(game.stretch for game in played):.1f} |",
+                f"| {seats} | {told} | {median(turns):g} | {within} | {turns[-1]} |"
+                + (f" {stretch:.1f} |" if stands_still else ""),
                 flush=True,
             )
+            if seats == 1:
+                continue
             for game in played:
                 cast.update(game.cast)
                 won.update(game.cast[seat - 1] for seat in game.outcome.winners if game.cast)

@@ -59,6 +59,8 @@ A_MARGIN: Final = 0.05
 """Dice are rolled, and powers spent, for so much at least."""
 CLEAR: Final = 2.0
 """By so much going on is better beyond doubt."""
+DOUBT: Final = 0.5
+"""The odds see it a little too well: going on must be better by so much."""
 MOST_TRIED: Final = 24
 """So many ways to use a power are tried out at a time."""
 FAVOURITES: Final = (
@@ -333,6 +335,8 @@ class Mind:
 
     def carry_out(self, step: Step) -> Action:
         delve = self.state.delve
+        if self.state.phase == "monster" and self.at.monsters == NONE and step[0] not in ("portal", "ring"):
+            return act.Proceed()
         match step:
             case ("flee",):
                 return act.Flee()
@@ -396,7 +400,7 @@ class Mind:
                     return act.UseUltimate()
         if not self.plan.goes_on:
             return act.Retire()
-        return act.SeekGlory() if on > level else act.Retire()
+        return act.SeekGlory() if on > level + DOUBT else act.Retire()
 
     def on(self, odds: Odds, at: Stand) -> float:
         """What seeking glory is worth: roughly where that is enough to know, else by every roll of the next level."""
