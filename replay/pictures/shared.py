@@ -18,6 +18,8 @@ THEMES: Final[tuple[Theme, ...]] = ("auto", "light", "dark")
 
 WIDTH: Final = 360
 """Every picture is so many units wide: at its narrowest use, on a phone, a unit is a pixel."""
+EDGE: Final = 4
+"""From its edge to what stands in it."""
 
 LIGHT: Final[dict[str, str]] = {
     # paper and ink
@@ -94,6 +96,12 @@ def joined(*parts: Markup) -> Markup:
 def title(text: str) -> Markup:
     """What an element is called: read by screen readers, shown under the pointer."""
     return tag("title", text)
+
+
+def card(height: float, *, lit: bool = False, corner: int = 6) -> Markup:
+    """A box as wide as the picture, for what stands in it to be read together."""
+    kind = "card active" if lit else "card"
+    return tag("rect", class_=kind, x=EDGE, y=0, width=WIDTH - 2 * EDGE, height=height, rx=corner)
 
 
 def place(x: float, y: float, scale: float = 1.0, turned: float = 0) -> str:

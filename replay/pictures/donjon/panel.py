@@ -22,11 +22,10 @@ from engine.donjon.movement import ways_to_place
 from engine.donjon.state import Hero
 from engine.protocol import Happening
 from replay.pictures.donjon.scene import FEATURES, Scene
-from replay.pictures.shared import WIDTH, die, figure, joined, place, tag, title, wrapped, write
+from replay.pictures.shared import EDGE, WIDTH, card, die, figure, joined, place, tag, title, wrapped, write
 
 FRAME, ROW = 122, 43
 """Heights of the frame of the turn and of a hero's row."""
-EDGE: Final = 4
 BUTTONS: Final = {
     "fight": "swords",
     "trap": "trap",
@@ -82,7 +81,7 @@ class Frame:
 
     def draw(self, y: float) -> Markup:
         """The frame, its upper edge at ``y`` of the picture."""
-        parts = [tag("rect", class_="card", x=EDGE, y=0, width=WIDTH - 2 * EDGE, height=FRAME - 4, rx=6)]
+        parts = [card(FRAME - 4)]
         parts += self.header()
         offers = [target for target in (*self.scene.legal, *self.refused) if not on_the_map(target)]
         if self.roll or self.state.phase in ("encounter", "combat-pending"):
@@ -278,15 +277,7 @@ def row(scene: Scene, seat: int, y: float) -> Markup:
     step, size = (9, 0.14) if status else (12.5, 0.19)
     parts = [
         title(scene.about(seat, hero)),
-        tag(
-            "rect",
-            class_="card active" if active or won else "card",
-            x=EDGE,
-            y=0,
-            width=WIDTH - 2 * EDGE,
-            height=ROW - 3,
-            rx=6,
-        ),
+        card(ROW - 3, lit=active or won),
         write(f"▸{seat}" if active else str(seat), 14, 25, 12, "b m" if active else "dim b m"),
         tag("g", *scene.figure(seat, hero, lit=False), transform=place(41, 20, 0.5)),
         write(scene.term(hero.name) if hero.name else "?", 64, 16, 13, "b", 70 if won else 84),

@@ -1,51 +1,26 @@
 """What every part of the picture of Le Donjon draws from: the state, its words, heroes, things and tiles."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from markupsafe import Markup
 
 from engine.donjon.components import MONSTERS, WEAPONS
 from engine.donjon.state import Hero, State
-from engine.protocol import Happening, Legal, Rules
+from replay.pictures import scene
 from replay.pictures.donjon import plan
-from replay.pictures.shared import Sheet, figure, tag
-from replay.words import Context, words
+from replay.pictures.shared import figure, tag
 
 FEATURES: Final = {"start": "fountain", "fountain": "fountain", "portal": "portal", "trap": "trap"}
 """What is built into a tile, by its kind."""
 
 
-class Scene:
-    """A position to be drawn, with the drawings its picture takes along."""
+class Scene(scene.Scene[State]):
+    """A position of Le Donjon."""
 
-    def __init__(self, rules: Rules[Any], state: State, language: str, happened: Sequence[Happening]) -> None:
-        self.rules, self.state, self.happened = rules, state, happened
-        self.sheet = Sheet()
-        self.words = words(language)
-        self.context = Context(rules, state)
-        self.legal: dict[str, list[Legal]] = {}
-        """What the active seat may do, by target."""
-        if self.playing:
-            for legal in rules.legal(state, state.active):
-                self.legal.setdefault(legal.target, []).append(legal)
-        outcome = rules.outcome(state)
-        self.winners = outcome.winners if outcome else []
-
-    @property
-    def playing(self) -> bool:
-        return bool(self.state.active) and not self.state.ending
+    game = "donjon"
 
     # -- words -----------------------------------------------------------------------------------------------------
-
-    def say(self, message: str, **facts: Any) -> str:
-        """A message of the pictures' own catalogue."""
-        return self.words.text(f"pictures.donjon.{message}", facts, self.context)
-
-    def term(self, name: str) -> str:
-        """A term as it stands at the start of a line."""
-        term = self.words.term(name, "donjon")
-        return term.text[:1].upper() + term.text[1:] if term else name
 
     def thing(self, name: str) -> str:
         """A monster with its strength, a weapon with its bonus, anything else by its name."""

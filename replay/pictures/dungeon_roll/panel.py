@@ -9,10 +9,9 @@ from engine.dungeon_roll.components import DELVES, MASTER_XP, treasure_value
 from engine.dungeon_roll.heroes import HEROES, Side
 from engine.dungeon_roll.turns import DELVING, score
 from replay.pictures.dungeon_roll.scene import GAME, Scene, in_order, standing
-from replay.pictures.shared import WIDTH, folded, joined, place, tag, title, wide, wrapped, write
+from replay.pictures.shared import EDGE, WIDTH, card, folded, joined, place, tag, title, wide, wrapped, write
 from replay.telling import Verbatim
 
-EDGE: Final = 4
 HEADS, ROW = 14, 44
 """The heights of the heads of the columns and of a seat's row."""
 LINE: Final = 13.5
@@ -66,12 +65,12 @@ class Panel:
             ending, won = scene.ended()
             lines, end = wrapped(won, 62, 28, 15, WIDTH - 74)
             star = scene.sheet.use("star", 32, 32, 0.8)
-            box = tag("rect", class_="card active", x=EDGE, y=0, width=WIDTH - 2 * EDGE, height=64, rx=6)
+            box = card(64, lit=True)
             return joined(box, star, lines, write(ending, 62, end + 18, 12, "", WIDTH - 74)), 70
         buttons = [target for target in BUTTONS if target in self.shown()]
         height = 28 + (36 if buttons else 0)
         parts = [
-            tag("rect", class_="card", x=EDGE, y=0, width=WIDTH - 2 * EDGE, height=height, rx=6),
+            card(height),
             tag(
                 "g",
                 title(scene.pending()),
@@ -129,7 +128,7 @@ class Panel:
         if delve.rage:
             boxes.append(write(scene.say("rage"), 14, y + 11, 11, "b", WIDTH - 28))
             y += 17
-        box = tag("rect", class_="card active", x=EDGE, y=0, width=WIDTH - 2 * EDGE, height=y, rx=8)
+        box = card(y, lit=True, corner=8)
         steps = scene.sheet.pips("star", "no-star", min(seat.xp, MASTER_XP), MASTER_XP, 74, 46, 14, 0.21)
         sides = scene.say(f"side.{sort}")
         if master and not seat.master:
@@ -197,15 +196,7 @@ def row(scene: Scene, number: int, y: float) -> Markup:
     active, won = scene.playing and number == scene.state.active, number in scene.winners
     parts = [
         title(scene.about(number)),
-        tag(
-            "rect",
-            class_="card active" if active or won else "card",
-            x=EDGE,
-            y=0,
-            width=WIDTH - 2 * EDGE,
-            height=ROW - 3,
-            rx=6,
-        ),
+        card(ROW - 3, lit=active or won),
         write(f"▸{number}" if active else str(number), 14, 25, 12, "b m" if active or won else "dim b m"),
     ]
     if seat.hero:

@@ -1,6 +1,6 @@
 """What every part of the picture of Dungeon Roll draws from: the state, its words, dice, tokens and crests."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -10,11 +10,10 @@ from engine.dungeon_roll.happenings import DelveEnded
 from engine.dungeon_roll.heroes import HEROES, Side
 from engine.dungeon_roll.state import Seat, State
 from engine.dungeon_roll.turns import score
-from engine.protocol import Happening, Legal, Rules
+from replay.pictures import scene
 from replay.pictures.dungeon_roll.powers import of_specialty, of_ultimate
-from replay.pictures.shared import Sheet, place, tag, title, wide, write
+from replay.pictures.shared import place, tag, title, wide, write
 from replay.telling import Verbatim
-from replay.words import Context, words
 
 GAME: Final = "dungeon-roll"
 DRAWN: Final = {
@@ -66,26 +65,15 @@ SHIELDS: Final = {
 FACES: Final = (*PARTY_FACES, *DUNGEON_FACES)
 
 
-class Scene:
-    """A position to be drawn, with the drawings its picture takes along."""
+class Scene(scene.Scene[State]):
+    """A position of Dungeon Roll."""
 
-    def __init__(self, rules: Rules[Any], state: State, language: str, happened: Sequence[Happening]) -> None:
-        self.rules, self.state, self.happened = rules, state, happened
-        self.sheet = Sheet()
-        self.words = words(language)
-        self.context = Context(rules, state)
-        self.legal: dict[str, list[Legal]] = {}
-        """What the active seat may do, by target."""
-        if self.playing:
-            for legal in rules.legal(state, state.active):
-                self.legal.setdefault(legal.target, []).append(legal)
-        outcome = rules.outcome(state)
-        self.winners = outcome.winners if outcome else []
-        self.rank = str(outcome.facts.get("rank", "")) if outcome else ""
+    game = GAME
+
 
     @property
-    def playing(self) -> bool:
-        return bool(self.state.active) and not self.state.ending
+    def rank(self) -> str:
+        return str(self.outcome.facts.get("rank", "")) if self.outcome else ""
 
     @property
     def delving(self) -> bool:
@@ -93,15 +81,6 @@ class Scene:
         return self.state.delve.level > 0 or self.state.phase == "forming"
 
     # -- words -----------------------------------------------------------------------------------------------------
-
-    def say(self, message: str, **facts: Any) -> str:
-        """A message of the pictures' own catalogue."""
-        return self.words.text(f"pictures.{GAME}.{message}", facts, self.context)
-
-    def term(self, name: str) -> str:
-        """A term as it stands at the start of a line."""
-        term = self.words.term(name, GAME)
-        return term.text[:1].upper() + term.text[1:] if term else name
 
     def named(self, name: str, said: str) -> str:
         """``Bard Song: removes all dice of the lair.``"""
