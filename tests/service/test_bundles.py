@@ -12,11 +12,13 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from events.tlog.policy import Policy
 from replay.audit import Trust, Verdict, audit_bundle
 from replay.bundle import Bundle
-from service import clerk, exporting
+from service import clerk, exporting, judging
+from service.cli import main
 from service.exporting import NoBundle
 from service.log_folder import log_at
 from service.sequencer import sequencer_of
@@ -250,11 +252,6 @@ def test_the_exit_code_tells_a_verdict_from_a_wrong_call_and_from_a_crash(
 
 
 def test_a_crash_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from click.testing import CliRunner
-
-    from service import judging
-    from service.cli import main
-
     def crash(*_: object) -> Verdict:
         raise RuntimeError("a bug")
 
@@ -275,7 +272,7 @@ def test_events_in_a_file_are_judged_too(house: Any, over: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("page", ["/games/{}", "/v1/games/{}", "/games/{}/audit"])
 def test_a_bundle_is_fetched_from_the_address_of_a_game(
-    house: Any, table: Any, page: str, monkeypatch: pytest.MonkeyPatch
+    house: Any, table: Any, page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def get(url: str, headers: dict[str, str], **rest: Any) -> httpx.Response:
         assert url.startswith("https://play.example/")
@@ -284,8 +281,10 @@ def test_a_bundle_is_fetched_from_the_address_of_a_game(
         return httpx.Response(answer.status_code, content=answer.data, request=request)
 
     monkeypatch.setattr(httpx, "get", get)
-    fetched = exporting.from_server("https://play.example" + page.format(table.id))
-    assert Bundle.read(fetched).game_id.hex() == table.id
+    address, file = "https://play.example" + page.format(table.id), tmp_path / "game.zip"
+    assert CliRunner().invoke(main, ["export", address.removesuffix("/audit"), "-o", str(file)]).exit_code == 0
+    assert file.read_bytes() == exporting.from_server(address)
+    assert Bundle.read(file.read_bytes()).game_id.hex() == table.id
     with pytest.raises(NoBundle):
         exporting.from_server("https://play.example/games/" + "0" * 32)
     with pytest.raises(NoBundle):
