@@ -1,6 +1,7 @@
 """The second verifier in a real browser: on the page of a game's audit, and on the edge cases of its Ed25519."""
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,23 @@ def test_the_browser_accepts_exactly_the_signatures_that_libsodium_accepts(visit
     )
     assert answers == [verified(*case) for case in cases]
     assert len(cases) == 914 + 10 + 151
+
+
+def test_the_browser_unpacks_what_zlib_packs_and_nothing_beside_it(visitor: Any) -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    text = b"the same, the same, the same " * 3000
+    packed = packer.compress(text) + packer.flush()
+    cases = [(packed, len(text)), (packed + b"\0", len(text)), (packed[:-1], len(text)), (b"", 0)]
+    cases += [(packed, len(text) + more) for more in (-1, 1)]
+    answers = (
+        visitor()
+        .goes("/")
+        .page.evaluate(
+            """async cases => {
+          const { inflate, hex, unhex } = await import("/static/verify.mjs");
+          return Promise.all(cases.map(([packed, size]) => inflate(unhex(packed), size).then(hex, () => null)));
+        }""",
+            [[packed.hex(), size] for packed, size in cases],
+        )
+    )
+    assert answers == [text.hex(), None, None, None, None, None]

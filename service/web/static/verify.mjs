@@ -6,8 +6,9 @@
 //     import { verify } from "./verify.mjs";
 
 /** @typedef {Uint8Array<ArrayBuffer>} Bytes */
+const { process } = /** @type {any} */ (globalThis); // node has one
 
-// -- bytes ------------------------------------------------------------------------------------------------------------
+// -- bytes
 
 const encoder = new TextEncoder(), decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** @param {string} text */
@@ -53,7 +54,7 @@ const latin1 = (data) => Array.from(data, (byte) => String.fromCharCode(byte)).j
 /** @param {string} chars */
 const bytesOf = (chars) => Uint8Array.from(chars, (char) => char.charCodeAt(0));
 
-// -- SHA-256, HMAC, HKDF (FIPS 180-4, RFC 2104, RFC 5869): synchronous, so that a chain of 4,096 links is a loop -------
+// -- SHA-256, HMAC, HKDF (FIPS 180-4, RFC 2104, RFC 5869): synchronous, so that a chain of 4,096 links is a loop
 
 /** First 32 bits of the fractional parts of the `root`-th roots of the first `count` primes. @param {number} count @param {number} root */
 function constants(count, root) {
@@ -237,7 +238,7 @@ export function encode(value, depth = 1) {
   return cat(head(entries.length, 0x80, 16, [0xde, 0xdf]), ...entries.flatMap(([key, item]) => [encode(key), encode(item, depth + 1)]));
 }
 
-// -- dice -------------------------------------------------------------------------------------------------------------
+// -- dice
 
 /** `c[k-1]` from `c[k]`. @param {Bytes} game @param {number} owner @param {number} k @param {Bytes} link */
 export const lower = (game, owner, k, link) => sha256(tag("chain"), sized(game), uint(1, owner), uint(4, k), link);
@@ -264,7 +265,7 @@ export function below(n, bytes) {
   }
 }
 
-// -- Ed25519: what libsodium refuses is refused here first, then the platform decides -----------------------------------
+// -- Ed25519: what libsodium refuses is refused here first, then the platform decides
 
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n, PRIME = 2n ** 255n - 19n;
 /** @param {Bytes} data */
@@ -290,7 +291,7 @@ export async function ed25519(key, message, signature) {
 /** What a seat signs: DSSE 1.0.0. @param {Bytes} action */
 export const actionMessage = (action) => cat(utf8(`DSSEv1 40 application/vnd.annals.action.v1+msgpack ${action.length} `), action);
 
-// -- signed notes, checkpoints, policies (C2SP signed-note, tlog-checkpoint, tlog-cosignature, tlog-policy) -------------
+// -- signed notes, checkpoints, policies (C2SP signed-note, tlog-checkpoint, tlog-cosignature, tlog-policy)
 
 /** @typedef {{name: string, id: string, kind: number, key: Bytes, vkey: string}} Verifier */
 /** Why a note is not believed. */
@@ -418,7 +419,7 @@ export function quorumMet(policy, signers, name = policy.quorum) {
   return !group || group.members.filter((member) => quorumMet(policy, signers, member)).length >= group.least;
 }
 
-// -- Merkle tree (RFC 6962; verification as in RFC 9162, 2.1.3.2 and 2.1.4.2), tlog-proof -------------------------------
+// -- Merkle tree (RFC 6962; verification as in RFC 9162, 2.1.3.2 and 2.1.4.2), tlog-proof
 
 const EMPTY_ROOT = sha256();
 /** @param {Bytes} entry */
@@ -482,7 +483,7 @@ export function parseConsistency(data) {
   return { old: decimal(old.slice(4)), path: lines.map(hash), checkpoint };
 }
 
-// -- the container: a zip file of which every byte has one meaning (docs/audit-bundle.md) --------------------------------
+// -- the container: a zip file of which every byte has one meaning (docs/audit-bundle.md)
 
 const ENTRIES = 256, UNPACKED = 64 * 1024 * 1024;
 const NAMES = /^(manifest\.json|manifest\.note|events\.bin|(open|close)\.(entry|tlog-proof)|consistency\.txt|gossip\/[0-9]{4}\.txt|receipts\/[A-Za-z0-9._-]{1,64}\.note|state\.json|report\.json|keys\.txt|README\.txt)$/;
@@ -498,96 +499,27 @@ function crc32(data) {
   return ~crc >>> 0;
 }
 
-/** Deflate (RFC 1951), to exactly `size` bytes and from every byte of `data`. @param {Bytes} data @param {number} size */
-export function inflate(data, size) {
-  const out = new Uint8Array(size);
-  let place = 0, to = 0;
-  const broken = () => new Error("not what it says when unpacked");
-  /** @param {number} count */
-  const bits = (count) => {
-    let value = 0;
-    for (let i = 0; i < count; i++, place++) {
-      if (place >> 3 >= data.length) throw broken();
-      value |= ((data[place >> 3] >> (place & 7)) & 1) << i;
-    }
-    return value;
-  };
-  /** @param {number} byte */
-  const put = (byte) => {
-    if (to === size) throw broken();
-    out[to++] = byte;
-  };
-  /** A canonical Huffman code from the lengths of its words. @param {number[]} lengths */
-  const code = (lengths) => {
-    const count = new Array(16).fill(0);
-    for (const length of lengths) count[length]++;
-    count[0] = 0;
-    const left = count.reduce((rest, words, length) => (length ? rest * 2 - words : rest), 1);
-    if (left < 0 || (left > 0 && count.some((words, length) => words && length > 1))) throw broken();
-    const order = lengths.map((length, symbol) => ({ length, symbol })).filter(({ length }) => length);
-    return { count, symbols: order.sort((a, b) => a.length - b.length).map(({ symbol }) => symbol) };
-  };
-  /** @param {{count: number[], symbols: number[]}} code */
-  const next = ({ count, symbols }) => {
-    for (let length = 1, word = 0, first = 0, before = 0; length < 16; length++) {
-      word |= bits(1);
-      if (word - first < count[length]) return symbols[before + word - first];
-      before += count[length];
-      first = (first + count[length]) << 1;
-      word <<= 1;
-    }
-    throw broken();
-  };
-  /** Length 3 to 258 in steps of 1, 2, 4 ..., as in the RFC's table. @param {number} symbol @param {number} group */
-  const stepped = (symbol, group) => {
-    const extra = Math.max(0, Math.floor(symbol / group) - 1);
-    return (symbol < group ? symbol : (group + (symbol % group)) << extra) + bits(extra);
-  };
-  for (let last = 0; !last; ) {
-    last = bits(1);
-    const type = bits(2);
-    if (type === 3) throw broken();
-    if (type === 0) {
-      place = (place + 7) & ~7;
-      const length = bits(16);
-      if ((length ^ bits(16)) !== 0xffff) throw broken();
-      for (let i = 0; i < length; i++) put(bits(8));
-      continue;
-    }
-    let words = [8, 144, 9, 112, 7, 24, 8, 8].flatMap((length, i, all) => (i % 2 ? [] : new Array(all[i + 1]).fill(length)));
-    let ways = new Array(30).fill(5);
-    if (type === 2) {
-      const [literals, distances, lengths] = [bits(5) + 257, bits(5) + 1, bits(4) + 4], order = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-      if (literals > 286 || distances > 30) throw broken();
-      const short = new Array(19).fill(0);
-      for (let i = 0; i < lengths; i++) short[order[i]] = bits(3);
-      const coded = code(short), /** @type {number[]} */ all = [];
-      while (all.length < literals + distances) {
-        const symbol = next(coded);
-        if (symbol < 16) all.push(symbol);
-        else if (symbol === 16 && !all.length) throw broken();
-        else all.push(...new Array(symbol === 16 ? 3 + bits(2) : symbol === 17 ? 3 + bits(3) : 11 + bits(7)).fill(symbol === 16 ? all[all.length - 1] : 0));
-      }
-      if (all.length > literals + distances || !all[256]) throw broken();
-      [words, ways] = [all.slice(0, literals), all.slice(literals)];
-    } else ways = new Array(32).fill(5);
-    const letters = code(words), far = code(ways);
-    for (let symbol; (symbol = next(letters)) !== 256; ) {
-      if (symbol < 256) { put(symbol); continue; }
-      if (symbol > 285) throw broken();
-      const length = symbol === 285 ? 258 : 3 + stepped(symbol - 257, 4), way = next(far);
-      if (way > 29) throw broken();
-      const distance = 1 + stepped(way, 2);
-      if (distance > to) throw broken();
-      for (let i = 0; i < length; i++) put(out[to - distance]);
+/** At most `size` bytes out of raw deflate (RFC 1951). @param {Bytes} data @param {number} size @returns {Promise<Bytes>} */
+async function unpack(data, size) {
+  if (process) return new Uint8Array((await import("node:zlib")).inflateRawSync(data, { maxOutputLength: size || 1 }));
+  const reader = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader(), parts = [];
+  for (let read = 0, part; (part = await reader.read()).value; parts.push(part.value)) {
+    if ((read += part.value.length) > size) {
+      await reader.cancel();
+      throw new RangeError("more than it says");
     }
   }
-  if (to !== size || (place + 7) >> 3 !== data.length) throw broken();
-  return out;
+  return cat(...parts);
+}
+/** Exactly `size` bytes, and from every byte of `data`: without the last one it must break off. @param {Bytes} data @param {number} size */
+export async function inflate(data, size) {
+  const content = await unpack(data, size);
+  if (content.length !== size || await unpack(data.subarray(0, -1), size).then(() => true, () => false)) throw new Error("not what it says when unpacked");
+  return content;
 }
 
-/** The entries of a zip file by name; throws on every other file. @param {Bytes} data @returns {Map<string, Bytes>} */
-export function unzip(data) {
+/** The entries of a zip file by name; throws on every other file. @param {Bytes} data @returns {Promise<Map<string, Bytes>>} */
+export async function unzip(data) {
   const view = new DataView(data.buffer, data.byteOffset, data.length), end = data.length - 22;
   /** @param {number} at */
   const u16 = (at) => view.getUint16(at, true);
@@ -620,7 +552,7 @@ export function unzip(data) {
     if (offset !== place || (place = begin + packed) > start) throw new Error(`${name} does not begin where the entry before ends`);
     if (u32(offset) !== 0x04034b50 || !same(data.subarray(offset + 4, offset + 28), shared) || u16(offset + 28) || !same(data.subarray(offset + 30, begin), utf8(name)))
       throw new Error(`${name} has another header than the directory says`);
-    const raw = data.subarray(begin, place), content = method ? inflate(raw, size) : raw;
+    const raw = data.subarray(begin, place), content = method ? await inflate(raw, size) : raw;
     if (content.length !== size || crc32(content) !== crc) throw new Error(`${name} is damaged`);
     files.set(name, content);
   }
@@ -653,7 +585,7 @@ function readManifest(files) {
   return { game: unhex(manifest.game_id), origin: /** @type {string} */ (manifest.origin), damaged: damaged.sort() };
 }
 
-// -- events: envelope, bodies, signed actions (docs/event-format.md) -----------------------------------------------------
+// -- events: envelope, bodies, signed actions (docs/event-format.md)
 
 /** @typedef {(value: any) => boolean} Is */
 /** @type {Is} */ const isMap = (value) => value instanceof Map;
@@ -713,7 +645,7 @@ export function readAction(data) {
   return { kind, game, seat, pseq, headSeq, head, args, r };
 }
 
-// -- the fold without the rules: order, keys, signatures, chains, draws --------------------------------------------------
+// -- the fold without the rules: order, keys, signatures, chains, draws
 
 /** @typedef {{player: Bytes | null, signs: boolean, pk: Bytes, signed: any, link: Bytes, commitment: Bytes, first: Bytes | null, signedOff: boolean}} Seat */
 /** @returns {Seat} */
@@ -880,7 +812,7 @@ export function newFold(game, find) {
   return { fold, advance };
 }
 
-// -- the log of games (V4 to V6) -----------------------------------------------------------------------------------------
+// -- the log of games (V4 to V6)
 
 const COMMITMENT = either(oneOf(null), bytes(32));
 const OPENED = tuple(oneOf("open"), oneOf(1), bytes(16), bytes(32), COMMITMENT, COMMITMENT, int(0));
@@ -969,7 +901,7 @@ class Log {
   }
 }
 
-// -- the checks, in order (docs/audit-bundle.md) -------------------------------------------------------------------------
+// -- the checks, in order (docs/audit-bundle.md)
 
 /** @typedef {{id: string, result: string, detail: string, event: number | null}} Check */
 /** @typedef {{id: string, seats: number[], number: number, text: string}} Limit */
@@ -1302,7 +1234,7 @@ const blank = () => Array.from({ length: 15 }, (_, n) => ({ id: `V${n}`, result:
 /** The verdict on a bundle: hostile bytes get one too. @param {Bytes} data @param {Trust} [trust] @returns {Promise<Verdict>} */
 export async function verify(data, trust = {}) {
   let files, manifest;
-  try { manifest = readManifest(files = unzip(data)); } catch (error) {
+  try { manifest = readManifest(files = await unzip(data)); } catch (error) {
     const [, ...rest] = blank();
     return { verdict: "NOT PROVEN", code: "V0", event: null, who: null, checks: [{ id: "V0", result: "FAIL", detail: why(error), event: null }, ...rest], limits: [], events: 0 };
   }
@@ -1319,7 +1251,7 @@ async function readStatement(data, key) {
   return { origin, game: unhex(game), seq: Number(rest[0]), hash: hash(rest[1]) };
 }
 
-// -- the command ---------------------------------------------------------------------------------------------------------
+// -- the command
 
 const USAGE = "usage: node verify.mjs BUNDLE [--policy FILE] [--receipts-key VKEY] [--receipt FILE]... [--strict] [--json]";
 
@@ -1361,12 +1293,11 @@ async function main(given) {
   return strict && found.verdict === "VERIFIED WITH LIMITS" ? 3 : EXIT[found.verdict];
 }
 
-const { process } = /** @type {any} */ (globalThis);
 /** Is it run by node, and not imported? */
 async function isProgram() {
   const [{ realpathSync }, { pathToFileURL }] = await Promise.all([import("node:fs"), import("node:url")]);
   return pathToFileURL(realpathSync(process.argv[1])).href === import.meta.url;
 }
-if (process?.versions?.node && process.argv[1] && await isProgram()) {
+if (process?.argv?.[1] && await isProgram()) {
   process.exitCode = await main(process.argv.slice(2)).catch((error) => { console.error(error); return 70; });
 }
