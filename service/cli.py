@@ -199,6 +199,30 @@ def validate(games: tuple[str, ...], data: Path | None, quiet: bool) -> None:
 
 
 @main.command()
+@click.argument("game_or_file")
+@click.argument("other", required=False)
+@click.option("--from", "old", type=click.IntRange(0), help="Position to begin with [0].")
+@click.option("--to", "new", type=click.IntRange(0), help="Position to end with [the last one].")
+@click.option("--under", "ruleset", metavar="RULESET", help="What would these rules have said?")
+@click.option("--lang", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
+@_database
+def diff(game_or_file: str, other: str | None, data: Path | None, **how: Any) -> None:
+    """What is different between two positions of GAME_OR_FILE, between it and OTHER, or under another RULESET.
+
+    A report: nothing is written. Exit code: 0 nothing is different, 1 something is, 2 it cannot be said.
+    """
+    from replay.comparing import run_diff
+
+    with ExitStack() as stack:
+        try:
+            code = run_diff(game_or_file, other, lambda: stack.enter_context(_Opened(data)).log, **how)
+        except (OSError, LookupError, ValueError) as error:
+            click.echo(f"annals: {error}", err=True)
+            code = 2
+    sys.exit(code)
+
+
+@main.command()
 @click.argument("game")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="File to write, - is standard output [by id].")
 @click.option("--token", envvar="ANNALS_TOKEN", help="Of a player who may see the game, if it is not public.")

@@ -237,7 +237,7 @@ def show_replay(call: Call, game_id: bytes) -> Response:
     query, view = call.query, seen(call, game_id).watched()
     with call.deps.positions.replay(game_id, view.version) as whole:
         replay = whole if len(whole) == view.version else _cut(whole, view.version)
-        names = call.deps.accounts.names(_people(replay))
+        names = call.deps.accounts.names(people(replay))
         page = replay_page(
             replay,
             at=None if query.at is UNSET else query.at,
@@ -250,7 +250,7 @@ def show_replay(call: Call, game_id: bytes) -> Response:
     return reply(page, language=call.language)
 
 
-def _people(replay: Replay) -> set[bytes]:
+def people(replay: Replay) -> set[bytes]:
     """Everybody who ever sat down: who left again before the start is named no less than who stayed."""
     events = (replay.event(number) for number in range(1, len(replay) + 1))
     joins = (event.body for event in events if event is not None and event.kind == "join" and "bot" not in event.body)

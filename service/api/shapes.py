@@ -563,6 +563,106 @@ class ReplayOut(Out, frozen=True):
     outcome: Plain | UnsetType | None = UNSET
 
 
+class ChangeOut(Out, frozen=True):
+    """One difference. `path` as `why` takes it; a part that was not there, or is no more, is left out."""
+
+    path: str
+    old: Any = UNSET
+    new: Any = UNSET
+
+
+class ToldDraw(DrawOut, frozen=True, kw_only=True):
+    """A random result, in words too."""
+
+    words: str
+
+
+class CauseOut(Out, frozen=True):
+    """An event that changed the value from `old` to `new`. `asked`: its action in words; `rules`: what it follows."""
+
+    seq: int
+    kind: str
+    seat: int | None
+    at: Time
+    asked: str
+    draws: list[ToldDraw]
+    steps: list[StepOut]
+    rules: list[str]
+    old: Any = UNSET
+    new: Any = UNSET
+
+
+class WhyOut(Out, frozen=True):
+    """Why a value is what it is: `causes` in order, the last one made it; so many `earlier` ones are left out.
+
+    `value` is left out where there is none any more. `forked_from`: where the game found its first state.
+    """
+
+    version: int
+    path: str
+    grade: GradeOut
+    causes: list[CauseOut]
+    earlier: int
+    forked_from: Source | None
+    value: Any = UNSET
+
+
+class DiffOut(Out, frozen=True):
+    """What is different between two positions."""
+
+    old: int
+    new: int
+    changes: list[ChangeOut]
+
+
+class SideOut(Out, frozen=True):
+    """What one game went on with; `over`: with nothing."""
+
+    version: int
+    words: str
+    draws: list[str]
+    over: bool
+
+
+class PartingOut(Out, frozen=True):
+    """How far two games are the same: `common` events of play, as far as these two versions (`upto`).
+
+    `setup`: what is different about the tables; `first`, `second`: what each went on with, null where they never part;
+    `changes`: what was different right after that.
+    """
+
+    common: int
+    upto: list[int]
+    setup: list[ChangeOut]
+    first: SideOut | None
+    second: SideOut | None
+    changes: list[ChangeOut]
+
+
+class OtherwiseOut(Out, frozen=True):
+    """An event of which other rules say otherwise.
+
+    `words`: what was played; `other`: what the other rules tell of it, or why they refuse it, by which paragraph
+    (`rule`); `changes`: from what was played to what would have been.
+    """
+
+    version: int
+    sort: Literal["refused", "draws", "state", "unreadable"]
+    words: str
+    other: str
+    rule: str | None
+    changes: list[ChangeOut]
+
+
+class UnderOut(Out, frozen=True):
+    """A game under other rules: of `asked` events of play they say otherwise of these. Nothing is rewritten."""
+
+    ruleset: str
+    other: str
+    asked: int
+    otherwise: list[OtherwiseOut]
+
+
 class CheckOut(Out, frozen=True):
     """One check of an audit; `event`: where it fails or is limited; `rule`: what an illegal action is against."""
 
@@ -647,6 +747,20 @@ class ReplayQuery(Query, frozen=True):
     after: Version = 0
     limit: Limit = 100
     spoilers: Literal["0", "1"] = "0"
+
+
+class WhyQuery(SeatQuery, frozen=True):
+    """About which value of the state, and how many causes at most, the latest: `seats/2/hp`."""
+
+    path: Annotated[str, Meta(max_length=400)] = ""
+    limit: Limit = 100
+
+
+class DiffQuery(SeatQuery, frozen=True):
+    """Between which positions; without `new` the newest one."""
+
+    old: Version = 0
+    new: Version | UnsetType = UNSET
 
 
 class ConsistencyQuery(Query, frozen=True, rename={"from_size": "from"}):

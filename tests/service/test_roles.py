@@ -108,6 +108,11 @@ class Situation:
         legal = self.table.legal(self.people["seat"])
         return {"action": legal["actions"][-1]["action"], "expected_version": legal["version"]}
 
+    @property
+    def begun(self) -> int:
+        """The version at which there was a state."""
+        return self.table.shown(self.people["seat"])["version"]
+
     def filled(self) -> None:
         self.bot()
 
@@ -138,6 +143,12 @@ CALLS: dict[str, Do] = {
     "`GET /v1/games/{id}/positions/{n}.svg`": lambda s, who: who.get(f"{s.table.path}/positions/2.svg"),
     "`GET /v1/games/{id}/positions/{n}.png`": lambda s, who: who.get(f"{s.table.path}/positions/2.png"),
     "`GET /v1/games/{id}/replay`": lambda s, who: who.get(f"{s.table.path}/replay"),
+    "`GET /v1/games/{id}/positions/{n}/why`": lambda s, who: who.get(
+        f"{s.table.path}/positions/{s.begun}/why?path=seats/1"
+    ),
+    "`GET /v1/games/{id}/diff`": lambda s, who: who.get(f"{s.table.path}/diff"),
+    "`GET /v1/games/{id}/divergence/{other_id}`": lambda s, who: who.get(f"{s.table.path}/divergence/{s.table.id}"),
+    "`GET /v1/games/{id}/under/{ruleset}`": lambda s, who: who.get(f"{s.table.path}/under/donjon@1"),
     "`GET /v1/games/{id}/audit`": lambda s, who: who.get(f"{s.table.path}/audit"),
     "`GET /v1/games/{id}/bundle`": lambda s, who: who.get(f"{s.table.path}/bundle"),
     "`GET /v1/games/{id}/proofs/open`": lambda s, who: (s.logged(), who.get(f"{s.table.path}/proofs/open"))[1],
