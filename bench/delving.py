@@ -3,7 +3,7 @@
 ``python -m bench.delving`` plays solo games with each hero, the same ones at every run, and prints the tables of
 docs/bots.md; ``--games`` says how many for each hero and player. The players of one idea:
 
-- ``home after N``: fights, loots and spends like the delver, which knows that this is its plan, but whatever the odds it
+- ``home after N``: fights, loots and spends like the delver, and knows its plan, but whatever the odds it
   goes on before level N and retires after it (or as soon as it can, where a power forbids it);
 - ``greedy``: takes what defeats most monsters, every chest, every potion and every Dragon it can, at once and with
   whoever is weakest, and goes on as long as three companions are left.

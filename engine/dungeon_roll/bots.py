@@ -1,7 +1,7 @@
 """Two players of Dungeon Roll: the delver, who reckons, and the wanderer, who does anything that is allowed.
 
-The delver compares all it could do next by the experience it may expect from there on: `Plan` searches whatever needs no
-dice to the end of the level, `engine.dungeon_roll.odds` says what a party is worth after it and what dice may bring.
+The delver compares all it could do next by the experience it may expect from there on: `Plan` tries whatever needs no
+dice to the end of the level, `odds` says what a party is worth after it and what dice may bring.
 What a power does is tried out with the rules themselves.
 """
 
@@ -40,8 +40,8 @@ from engine.dungeon_roll.odds import (
     rolls,
 )
 from engine.dungeon_roll.powers import limit, payable, pool
-from engine.dungeon_roll.state import Delve, State
-from engine.dungeon_roll.turns import DELVING, cheapest
+from engine.dungeon_roll.state import State
+from engine.dungeon_roll.turns import DELVING
 from engine.protocol import Action, Below, Bot, Rules
 
 
@@ -285,7 +285,7 @@ class Mind:
             case "delve-start":
                 return act.BeginDelve()
             case "discarding":
-                return act.DiscardTreasures(tuple(self.least_useful(state.discards)))
+                return act.DiscardTreasures(tuple(self.least_useful(state.discards)))  # type: ignore[arg-type]
         self.odds = self.odds_in(state)
         if state.phase == "forming":
             return self.form()
@@ -298,7 +298,8 @@ class Mind:
         for value, action in self.other_ways(worth):
             if value > best + A_MARGIN:
                 best, chosen = value, action
-        if chosen is None and state.phase == "monster" and self.at.monsters == NONE and step[0] not in ("portal", "ring"):
+        open_still = state.phase == "monster" and self.at.monsters == NONE
+        if chosen is None and open_still and step[0] not in ("portal", "ring"):
             return act.Proceed()  # the Scout's Monster phase stays open (rules 2.5): the step belongs to a later one
         return chosen or self.carry_out(step)
 
@@ -335,8 +336,6 @@ class Mind:
 
     def carry_out(self, step: Step) -> Action:
         delve = self.state.delve
-        if self.state.phase == "monster" and self.at.monsters == NONE and step[0] not in ("portal", "ring"):
-            return act.Proceed()
         match step:
             case ("flee",):
                 return act.Flee()
@@ -354,13 +353,14 @@ class Mind:
                     named += delve.showing(face)[: before - after]
                 return act.Attack(self.one(number), tuple(named))  # type: ignore[arg-type]
             case ("open", int(number), int(opened)):
-                return act.OpenChests(self.one(number), tuple(delve.showing("chest")[:opened]))  # type: ignore[arg-type]
+                chests = tuple(delve.showing("chest")[:opened])
+                return act.OpenChests(self.one(number), chests)  # type: ignore[arg-type]
             case ("quaff", int(number), faces):
                 return act.QuaffPotions(self.one(number), faces)  # type: ignore[arg-type]
             case ("dragon", chosen):
                 if ELIXIR in chosen:
                     others = [n for n in chosen if n != ELIXIR]
-                    return act.UseElixir(next(f for f in COMPANIONS if self.odds.different((*others, DIE[f]))))  # type: ignore[arg-type]
+                    return act.UseElixir(next(f for f in COMPANIONS if self.odds.different((*others, DIE[f]))))
                 return act.FightDragon(tuple(self.those(chosen)))  # type: ignore[arg-type]
         return act.Proceed()
 
@@ -585,10 +585,10 @@ class Mind:
     def settings(self, power: Power) -> Iterator[dict[str, Any]]:
         """A monster or a Dragon becomes a Potion or a Chest, somebody weak a Champion or who is missing."""
         delve = self.state.delve
-        first = {face: die for die, face in reversed(sorted(delve.dice.items())) if face in MONSTERS}
+        first = {face: die for die, face in sorted(delve.dice.items(), reverse=True) if face in MONSTERS}
         if delve.lair:
             first["dragon"] = delve.lair[0]
-        weak = {face: die for die, face in reversed(sorted(delve.party.items()))}
+        weak = {face: die for die, face in sorted(delve.party.items(), reverse=True)}
         theirs = [(die, into) for face, die in weak.items() for into in ("champion",) if face != into]
         ours = [(die, into) for die in first.values() for into in ("potion", "chest")]
         for die, into in (*ours, *theirs):
@@ -604,11 +604,10 @@ class Mind:
         seat, delves, xp = state.seat, state.seat.delves, state.seat.xp
         self.rules.apply(state, number, action, guess)
         won = seat.xp - xp + A_TREASURE * guess.treasures
-        at = self.level_of(state) if state.active == number and state.phase in DELVING and seat.delves == delves else None
-        plan = self.plan_for(state) if at else None
-        if at and plan:
-            return won + (plan.leaf(at.party, at.lair) if state.phase == "regroup" else plan.value(at))
-        return won + self.plan.base(self.at.party)
+        if state.active == number and state.phase in DELVING and seat.delves == delves:
+            at, plan = self.level_of(state), self.plan_for(state)
+            return float(won + (plan.leaf(at.party, at.lair) if state.phase == "regroup" else plan.value(at)))
+        return float(won + self.plan.base(self.at.party))
 
     def price(self, pay: str) -> float:
         """How much is lost with a token or a die."""
@@ -624,7 +623,7 @@ class Mind:
         weight = {die: self.odds.weights[DIE[face]] for die, face in sorted(delve.party.items())}
         match side.forming:
             case "reroll":
-                return act.RerollParty(tuple(die for die, w in weight.items() if w < self.odds.average))  # type: ignore[arg-type]
+                return act.RerollParty(tuple(die for die, w in weight.items() if w < self.odds.average))  # type: ignore[misc]
             case "scrolls":
                 weakest = sorted(weight, key=lambda die: (delve.party[die] != "scroll", weight[die], die))
                 return act.SetScrolls(tuple(weakest[:2]))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from engine.dungeon_roll.capability import able, acts_as, all_different, chests_at_once
 from engine.dungeon_roll.components import ACTS_AS, DUNGEON_DICE, DUNGEON_FACES, MONSTERS, PARTY_FACES, TOP_LEVEL
-from engine.dungeon_roll.heroes import HEROES, MLDR, Power
+from engine.dungeon_roll.heroes import Power
 from engine.dungeon_roll.state import Champion, Delve, Seat, State, Table
 
 
@@ -426,5 +426,3 @@ A_FIGHTER_TAKES: Final = sum(
     roll.odds * max(roll.monsters[0], int(any(roll.monsters[1:]))) for roll in rolls(4)
 )  # fmt: skip
 """Monsters of four dice, on average."""
-assert HEROES
-assert MLDR

@@ -1,4 +1,4 @@
-"""Bots of Dungeon Roll: they want only what is legal, with every hero; and the delver plays as one would who can reckon."""
+"""Bots of Dungeon Roll: they want only what is legal, with every hero; and the delver plays as one who can reckon."""
 
 import random
 from statistics import mean
