@@ -4,6 +4,7 @@ The client of redis-py by default sends a command again when no answer came, and
 ever sent twice. Replies are bytes in the shape of RESP2.
 """
 
+import re
 from typing import Any, Final
 
 import redis
@@ -70,6 +71,19 @@ def fsync_policy(client: redis.Redis) -> str:
     except (redis.ResponseError, ValueError):  # refused by an ACL, renamed away, or answered with nothing
         return "unknown"
     return str(policy.decode()) if enabled == b"yes" else "off"
+
+
+def replicas(client: redis.Redis) -> int | None:
+    """How many replicas a server has, or None where it does not tell.
+
+    :raises Unavailable: no answer.
+    """
+    try:
+        (told,) = Wire(client).call(("INFO", "replication"))
+    except redis.ResponseError:  # refused by an ACL, or renamed away
+        return None
+    found = re.search(rb"^connected_slaves:(\d+)", told, re.MULTILINE)
+    return None if found is None else int(found[1])
 
 
 class Wire:

@@ -23,7 +23,7 @@ from prometheus_client import (
 )
 
 from events.log import Unavailable
-from events.redis_client import fsync_policy
+from events.redis_client import fsync_policy, replicas
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -69,10 +69,10 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 def readiness(deps: "Deps") -> Readiness:
-    """Is the database reachable, does it keep what it acknowledges, and do we hold every master key in use?"""
+    """Is the database reachable, does it keep and copy what it acknowledges, do we hold every master key in use?"""
     checks = [_reachable(deps)]
     if checks[0].ok:
-        checks += [_durable(deps), _keyring(deps)]
+        checks += [_durable(deps), *([_copied(deps)] if deps.config.replicas else []), _keyring(deps)]
     return Readiness(all(check.ok for check in checks), checks)
 
 
@@ -94,6 +94,17 @@ def _durable(deps: "Deps") -> Check:
     detail = f"appendfsync {found}, {wanted} is asked for"
     enough = found == "unknown" or wanted == "none" or _FSYNC.index(found) >= _FSYNC.index(wanted)
     return Check("durability", enough, detail)
+
+
+def _copied(deps: "Deps") -> Check:
+    """Are there as many replicas as an action is waited for? Fewer, and every action's outcome would be unknown."""
+    wanted = deps.config.replicas
+    try:
+        found = replicas(deps.redis)
+    except Unavailable as error:
+        return Check("replicas", False, str(error))
+    told = "unknown" if found is None else str(found)
+    return Check("replicas", found is None or found >= wanted, f"{told} connected, {wanted} asked for")
 
 
 def _keyring(deps: "Deps") -> Check:

@@ -2,12 +2,18 @@
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 import gevent
+from gunicorn.http.errors import (  # type: ignore[import-untyped]
+    InvalidResponseHeader,
+    InvalidResponseHeaderName,
+    ParseException,
+)
 from gunicorn.workers.ggevent import GeventWorker  # type: ignore[import-untyped]
 
 from service import logs, serve
@@ -17,6 +23,8 @@ if TYPE_CHECKING:
     from flask import Flask
 
 _config = Config.read(os.environ)
+_LINGER_S: Final = 0.5
+_LINGER_READS: Final = 16
 
 bind = f"fd://{os.environ[serve.LISTENER]}" if serve.LISTENER in os.environ else f"{_config.host}:{_config.port}"
 workers = _config.workers
@@ -48,6 +56,32 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._silent: set[Any] = set()
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Answer what is no request, or failed outside the application, with a problem, as all else is refused.
+
+        Gunicorn would answer in HTML, and write the line that it could not read, perhaps with a token, into the log.
+        """
+        from service.api.problems import Problem, render
+
+        refused = isinstance(exc, ParseException) and not isinstance(
+            exc, InvalidResponseHeader | InvalidResponseHeaderName
+        )
+        if refused:
+            self.log.warning("Unreadable request: %s", type(exc).__name__)
+        else:
+            self.log.error("Error handling a request", exc_info=exc)
+        answer = render(Problem("unreadable" if refused else "internal"), "en")
+        answer.headers["Connection"] = "close"
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        head = f"HTTP/1.1 {answer.status}\r\n{answer.headers}".encode("latin-1")
+        with suppress(OSError):  # who sends such things need not wait for the answer
+            client.sendall(head + answer.get_data())
+            client.shutdown(socket.SHUT_WR)
+            client.settimeout(_LINGER_S)
+            for _ in range(_LINGER_READS):  # closed with bytes unread, the answer would be lost on its way
+                if not client.recv(65_536):
+                    break
 
     @contextmanager
     def timeout_ctx(self) -> Iterator[None]:

@@ -27,6 +27,7 @@ CATALOGUE: Final[Mapping[str, int]] = {
     # the request cannot be read
     "bad-query": 400,
     "bad-header": 400,
+    "unreadable": 400,
     "malformed-json": 400,
     "expectations-differ": 400,
     "which-seat": 400,

@@ -12,7 +12,7 @@ import redis
 
 from events.embedded import Embedded
 from events.log import BLOCK_LIMIT_MS, OutcomeUnknown, Unavailable
-from events.redis_client import SOCKET_TIMEOUT_S, Wire, connect, fsync_policy
+from events.redis_client import SOCKET_TIMEOUT_S, Wire, connect, fsync_policy, replicas
 
 
 @pytest.fixture
@@ -150,6 +150,17 @@ def test_when_a_write_is_on_disk_is_told_or_unknown(data: Path, program: Path) -
         client.execute_command("ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-config")
         limited = connect(server.url.replace("unix://", "unix://app@") + "?password=secret")
         assert fsync_policy(limited) == "unknown"
+        limited.close()
+        client.close()
+
+
+def test_how_many_replicas_there_are_is_told_or_unknown(data: Path, program: Path) -> None:
+    with Embedded(data, binary=program) as server:
+        client = connect(server.url)
+        assert replicas(client) == 0
+        client.execute_command("ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-info")
+        limited = connect(server.url.replace("unix://", "unix://app@") + "?password=secret")
+        assert replicas(limited) is None
         limited.close()
         client.close()
 

@@ -75,6 +75,18 @@ def test_a_database_that_forgets_more_than_was_asked_is_not_ready(
     assert found in state.checks[1].detail
 
 
+@pytest.mark.parametrize(("found", "ready"), [(0, False), (1, False), (2, True), (3, True), (None, True)])
+def test_a_database_with_fewer_replicas_than_are_waited_for_is_not_ready(
+    house: Any, monkeypatch: pytest.MonkeyPatch, found: int | None, ready: bool
+) -> None:
+    monkeypatch.setattr(observe, "replicas", lambda client: found)
+    monkeypatch.setattr(observe, "fsync_policy", lambda client: "always")
+    state = observe.readiness(house.bootstrap(replicas=2))
+    assert state.ready is ready
+    assert [check.name for check in state.checks] == ["database", "durability", "replicas", "keyring"]
+    assert "2 asked for" in state.checks[2].detail
+
+
 def test_a_keyring_that_lacks_the_key_of_a_game_in_play_is_not_ready(house: Any, table: Any) -> None:
     house.deps.index.catch_up()
     house.deps.keyring = Keyring.parse(f"another={'22' * 32}")

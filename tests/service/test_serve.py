@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -290,6 +291,32 @@ def test_a_port_that_is_taken_is_said_plainly(service: Service, tmp_path: Path) 
     assert done.returncode == 1
     assert f"port {port}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer annals_secret\r\n\r\n",
+        b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 500 + b"\r\n",
+        b"POST /v1/games HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip\r\n\r\n",
+    ],
+    ids=["a version", "no request", "a space in a header's name", "a long line", "many headers", "a coding"],
+)
+def test_what_is_no_request_is_refused_as_all_else_is(shown: Service, sent: bytes) -> None:
+    host, _, port = shown.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(sent)
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["code"] == "unreadable"
+    assert "annals_secret" not in (shown.data.parent / "log").read_text()
 
 
 def test_a_setting_that_cannot_be_is_said_plainly(tmp_path: Path) -> None:
