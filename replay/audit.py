@@ -596,7 +596,10 @@ class Auditor:
         checked = known and self._position.create is not None
         self._judge("V10", self._of("V10"), unless_checked=not checked)
         if checked and not self._count["V10"]:
-            told = list(self._suppressed())
+            try:
+                told = list(self._suppressed())
+            except _HOSTILE as error:
+                told = [f"what was pending cannot be computed: {error!r}"]
             more = f"; and {len(told) - TOLD_LIMIT} more" if len(told) > TOLD_LIMIT else ""
             self._checks["V10"] = self._check("V10", PASS, "; ".join(told[:TOLD_LIMIT]) + more)
 
