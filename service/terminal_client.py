@@ -28,8 +28,8 @@ from service.self_custody import MEDIA_TYPE, Checkpoint, SelfCustody
 CLOSED: Final = ("finished", "abandoned", "void")
 HELP: Final = "a number plays it · ? what is refused, and why · b board · r resign · q quit"
 _TRIES: Final = 5
-_LOG_TRIES: Final = 15
-"""How often we ask for a proof, a second apart."""
+_LOG_WAIT_S: Final = 10
+"""How long the service may take to log the opening of a table, in seconds."""
 
 
 class Refused(Exception):
@@ -59,9 +59,9 @@ class Api:
         """
         return self._accepted(self.try_post(path, body, **query)).json()
 
-    def look(self, path: str) -> httpx.Response:
+    def look(self, path: str, **query: Any) -> httpx.Response:
         """What is at a path, a refusal too."""
-        return self._send("GET", path)
+        return self._send("GET", path, params=query)
 
     def fetch(self, path: str, media: str, **query: Any) -> bytes:
         """What is at a path, in another media type.
@@ -279,13 +279,8 @@ class Table:
 
         :raises Refused: it does not come, or the proof does not hold.
         """
-        for attempt in range(_LOG_TRIES):
-            if attempt:
-                time.sleep(1)
-            answer = self.api.look(f"{self.path}/proofs/open")
-            if answer.status_code != 404:
-                break
-        else:
+        answer = self.api.look(f"{self.path}/proofs/open", wait=_LOG_WAIT_S)
+        if answer.status_code == 404:
             raise Refused(f"{problem(answer)} (--without-log sits down all the same)")
         try:
             text = self.api.look("/v1/log/policy").content if policy is None else policy.read_bytes()

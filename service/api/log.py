@@ -1,12 +1,15 @@
 """The log of games over HTTP: its files as C2SP tlog-tiles has them, and proofs for those who do not compute them."""
 
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from flask import Response
 from msgspec import UNSET
 
 from events.tlog.policy import Policy
+from events.tlog.proof import Inclusion
 from events.tlog.tiles import BadTile, Missing
 from service.api import shapes
 from service.api.problems import Problem
@@ -17,6 +20,7 @@ from service.log_folder import Kind, LogFolder, NoLog, log_at
 api = Api()
 TEXT: Final = "text/plain"
 OCTETS: Final = "application/octet-stream"
+_LOOK_S: Final = 0.1
 _NOW: Final = "public, max-age=1"
 _FOREVER: Final = "max-age=31536000, immutable"
 
@@ -110,7 +114,8 @@ _PROOF: Final[dict[str, Any]] = {
 def show_open_proof(call: Call, game_id: bytes) -> Response:
     """The proof that the game's beginning is in the log (C2SP tlog-proof); the entry itself is its `extra` line.
 
-    It leads to the first checkpoint that held the entry, and never changes; with `at=latest` to the published one.
+    It leads to the first checkpoint that held the entry, and never changes; with `at=latest` to the published one. The
+    log takes in what happened once a second: `wait=5` waits so long for it.
     """
     return _proof(call, "open", game_id)
 
@@ -124,10 +129,18 @@ def show_close_proof(call: Call, game_id: bytes) -> Response:
 def _proof(call: Call, kind: Kind, game_id: bytes) -> Response:
     seen(call, game_id)
     latest = call.query.at == "latest"
-    proof = _found(lambda: _log(call).proof(kind, game_id, latest))
-    if proof is None:
-        raise _not_yet()
+    until = time.monotonic() + call.query.wait
+    while (proof := _logged(call, kind, game_id, latest)) is None:
+        if time.monotonic() >= until:
+            raise _not_yet()
+        time.sleep(_LOOK_S)
     return _text(proof.write(), "private, no-cache" if latest else f"private, {_FOREVER}")
+
+
+def _logged(call: Call, kind: Kind, game_id: bytes, latest: bool) -> Inclusion | None:
+    with suppress(NoLog):
+        return _log(call).proof(kind, game_id, latest)
+    return None
 
 
 def _log(call: Call) -> LogFolder:

@@ -771,9 +771,10 @@ class ConsistencyQuery(Query, frozen=True, rename={"from_size": "from"}):
 
 
 class ProofQuery(Query, frozen=True):
-    """Against which checkpoint: the first that held the entry, or the latest."""
+    """Against which checkpoint: the first that held the entry, or the latest; and how many seconds to wait for it."""
 
     at: Literal["first", "latest"] = "first"
+    wait: Annotated[int, Meta(ge=0, le=10)] = 0
 
 
 class LibraryQuery(Query, frozen=True):

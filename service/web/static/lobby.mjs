@@ -68,7 +68,7 @@ function places() {
       }
       who.append(new Option(words["seat.friend"], "friend"));
     }
-    who.append(new Option(seat === 1 ? words["seat.me"] : words["seat.me-too"], "me"));
+    who.append(new Option(seat === 1 ? words["seat.me"] : words["seat.me-too"], "me"), new Option(words["seat.me-signing"], "signing"));
     who.value = before.get(who.name) || who.options[0].value;
     const row = labelled(say("seat", { number: seat }), who);
     for (const [name, schema] of fields(about.choice)) {
@@ -100,15 +100,21 @@ async function create() {
     if (value !== schema.default) options[option] = value;
   }
   if (!me) await enter(name.value.trim());
-  const made = await call("/v1/games", { ruleset: about.ruleset, seats: count, options, visibility: visibility.value, watching: watching.value, ...chosen(1) },
-    { headers: { "Idempotency-Key": newKey() } });
+  /** @param {number} seat @returns {string} */
+  const sits = (seat) => form.elements[`who-${seat}`].value;
+  const table = { ruleset: about.ruleset, seats: count, options, visibility: visibility.value, watching: watching.value };
+  const made = await call("/v1/games", { ...table, ...(sits(1) === "signing" ? { sit: false } : chosen(1)) }, { headers: { "Idempotency-Key": newKey() } });
   let full = true;
-  for (let seat = 2; seat <= count; seat++) {
-    const who = form.elements[`who-${seat}`].value;
-    if (who === "friend") { full = false; continue; }
-    await call(`/v1/games/${made.game_id}/seats`, { seat, ...chosen(seat), ...(who === "me" ? {} : JSON.parse(who)) });
+  /** Seats whose key this browser keeps sit down at the table's page. @type {any[]} */
+  const keep = [];
+  for (let seat = 1; seat <= count; seat++) {
+    const who = sits(seat);
+    if (who === "friend") full = false;
+    else if (who === "signing") keep.push({ seat, choice: chosen(seat) });
+    else if (seat > 1) await call(`/v1/games/${made.game_id}/seats`, { seat, ...chosen(seat), ...(who === "me" ? {} : JSON.parse(who)) });
   }
-  if (full) await call(`/v1/games/${made.game_id}/start`, {});
+  if (keep.length) sessionStorage.setItem("sit", JSON.stringify({ game: made.game_id, keep, start: full }));
+  else if (full) await call(`/v1/games/${made.game_id}/start`, {});
   location.assign(`/games/${made.game_id}`);
 }
 

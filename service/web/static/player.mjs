@@ -1,5 +1,6 @@
 // A player's games and results.
-import { by, call, element, games, say, term, toast } from "./api.mjs";
+import { by, call, element, games, me, say, term, toast, words } from "./api.mjs";
+import { account, takeAccount, toPhrase } from "./seat.mjs";
 
 const player = document.body.dataset.player;
 const PAGES = 20;
@@ -37,3 +38,15 @@ try {
   by("tally").textContent = say("tally", { games: rows.length, finished: finished.length, won: won.length });
   await best();
 } catch (error) { toast(error); }
+
+if (player === me) {
+  by("keys").hidden = false;
+  by("show").addEventListener("click", () => { by("phrase").textContent = toPhrase(account()); });
+  by("take").addEventListener("click", () => {
+    try {
+      takeAccount(by("typed").value);
+      by("typed").value = by("phrase").textContent = "";
+      toast(words["keys.taken"]);
+    } catch { toast(words["keys.mistyped"]); }
+  });
+}

@@ -1,12 +1,13 @@
 // The table: the picture with its targets, whose turn it is, what happened, as it happens.
 import { button, by, call, called, calm, choose, element, language, me, newKey, pause, persist, say, term, toast, words, Refused } from "./api.mjs";
 import { Builder } from "./build.mjs";
+import { Keeper } from "./keeper.mjs";
 import { Picture } from "./picture.mjs";
 
 const id = document.body.dataset.game;
 const api = `/v1/games/${id}`;
 const creator = document.body.dataset.creator === "1";
-const picture = new Picture(by("map"), by("panel"));
+const picture = new Picture(by("map"), by("panel")), keeper = new Keeper(id ?? "");
 const builder = new Builder({ forms: by("forms"), picked: by("picked"), quick: by("quick") }, picture, (action) => act(action));
 const TOLD = 80, PACE_MS = 430, JUMP = 12;
 
@@ -61,11 +62,50 @@ async function settle() {
   may = playing ? await persist(() => call(`${api}/actions`), tellLost) : { seat: null, actions: [], choices: [], refused: [], version: game.version };
   newest = Math.max(newest, game.version, may.version);
   if (shown < newest) return;
+  if (await vouched()) return;
   lay();
   tell();
   if (refocus) picture.find(refocus)?.focus({ preventScroll: true });
   refocus = "";
+  check();
   document.body.dataset.settled = String(shown); // all that is to be seen is shown, and what may be done lies over it
+}
+
+/** What a seat that signs does by itself: reveal its link, vouch for the end. Was something done? */
+async function vouched() {
+  const own = mine();
+  await keeper.resume(game, own);
+  /** @type {[string, "reveal" | "signoff", number[]][]} */
+  const due = [["reveal", "reveal", game.to_reveal], ["signoff", "signoff", game.to_sign_off]];
+  for (const [path, kind, seats] of due) {
+    const number = own.find((/** @type {number} */ seat) => seats.includes(seat) && keeper.signs(seat) && !keeper.lacks(seat));
+    if (number === undefined || !turn(kind, seats.indexOf(number))) continue;
+    try {
+      newest = Math.max(newest, (await call(`${api}/${path}`, await keeper.signed(number, kind))).version);
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 412) throw error;
+      newest = Math.max(newest, error.problem.version); // another seat was faster: sign anew
+    }
+    return true;
+  }
+  return false;
+}
+
+const PATIENCE_MS = 1500;
+let asked = "", patient = "";
+/** Seats sign one after the other, so that none is stale; who waits for one that is away goes on after a while.
+ * @param {string} kind @param {number} place */
+function turn(kind, place) {
+  const now = `${kind} ${game.version}`;
+  if (!place || patient === now) return true;
+  if (asked !== now) setTimeout(() => { patient = now; catchUp(); }, PATIENCE_MS * place);
+  asked = now;
+  return false;
+}
+
+/** What this browser checked, told when it is known: nothing waits for it. */
+function check() {
+  keeper.mark().then((mark) => by("checked").replaceChildren(mark)).catch(() => {}); // the connection is lost: the next event asks again
 }
 
 /** Lay over the picture what may be done or picked, and what is refused with its reason. */
@@ -112,11 +152,15 @@ function tell() {
   const later = may.refused.find((/** @type {any} */ one) => one.target === "next");
   const buttons = [];
   let status = "", hint = "";
-  if (game.status === "open") status = words.waiting;
+  if (game.status === "open") status = game.to_reveal.length ? words["keys.revealing"] : words.waiting;
   else if (game.status === "playing" && may.actions.length) {
     status = say("your-turn", { name: called(game.seats[may.seat - 1]) });
     hint = next ? moves : [moves, later ? say("next.later", { why: later.message }) : ""].filter(Boolean).join(" · ");
     if (next) buttons.push(button(`${next.label} ▸`, () => act(next.action), "main"));
+    if (keeper.lacks(may.seat)) {
+      hint = words["keys.missing"];
+      buttons.push(link(words["keys.enter"], `/players/${me}`), button(words["keys.give-up"], () => giveUp(may.seat)));
+    }
     else if (!later) buttons.push(...plain().map((one, _, all) => button(one.label, () => act(one.action), all.length === 1 && !may.choices.length ? "main" : "")));
   } else if (game.status === "playing") {
     status = acting ? say("turn-of", { name: called(game.seats[acting - 1]) }) : "";
@@ -181,6 +225,11 @@ function clock() {
 /** @param {any} action */
 function act(action) {
   const key = newKey(), { seat, version } = may;
+  if (keeper.signs(seat)) {
+    /** @type {any} */
+    let sent; // signed once: the same bytes again get the same answer
+    return doing(async () => call(`${api}/actions`, sent ??= await keeper.signed(seat, "act", action)), true);
+  }
   return doing(() => call(`${api}/actions?seat=${seat}`, { action, expected_version: version }, { headers: { "Idempotency-Key": key } }), true);
 }
 
@@ -205,7 +254,13 @@ async function doing(what, again) {
 
 /** @param {number} seat */
 async function resign(seat) {
-  if (await choose(words["resign.sure"], [words.resign]) === 0) await doing(() => call(`${api}/seats/${seat}/resign`, undefined, { method: "POST" }));
+  if (await choose(words["resign.sure"], [words.resign]) !== 0) return;
+  await doing(async () => call(`${api}/seats/${seat}/resign`, keeper.signs(seat) ? await keeper.signed(seat, "resign") : undefined, { method: "POST" }));
+}
+
+/** The key of a seat is lost: it plays on unsigned. @param {number} seat */
+async function giveUp(seat) {
+  if (await choose(words["keys.sure"], [words["keys.give-up"]]) === 0) await doing(() => call(`${api}/seats/${seat}/custody`, undefined, { method: "POST" }));
 }
 
 document.addEventListener("keydown", (event) => {
@@ -246,6 +301,8 @@ async function seats() {
   box.replaceChildren(...parts);
 }
 
+const free = () => game.seats.find((/** @type {any} */ seat) => !seat.player_id)?.seat;
+
 function sitting() {
   const bar = element("div", "", { class: "bar" });
   const field = Object.entries(Object.values(about.choice.$defs ?? {})[0]?.properties ?? {}).find(([, schema]) => /** @type {any} */ (schema).enum);
@@ -257,7 +314,12 @@ function sitting() {
     bar.append(wish);
   }
   const chosen = () => (field && wish.value ? { [field[0]]: wish.value } : {});
-  if (me) bar.append(button(mine().length ? words["sit.again"] : words.sit, () => doing(() => call(`${api}/seats`, chosen())), "main"));
+  const keep = element("input", "", { type: "checkbox", name: "keep" }), kept = element("label", "", { class: "check" });
+  kept.append(keep, words["keys.keep"]);
+  if (me) {
+    const sit = () => (keep.checked ? keeper.join(free(), chosen()) : call(`${api}/seats`, chosen()));
+    bar.append(button(mine().length ? words["sit.again"] : words.sit, () => doing(sit), "main"), kept);
+  }
   else bar.append(link(words["sit.guest"], "/"));
   if (creator) {
     for (const bot of about.bots) {
@@ -272,11 +334,12 @@ function sitting() {
     const enter = button(words.sit, async () => {
       try {
         await call("/session", { name: name.value.trim() });
-        sessionStorage.setItem("sit", JSON.stringify({ game: id, choice: chosen() }));
+        const own = keep.checked ? { keep: [{ seat: free(), choice: chosen() }] } : { choice: chosen() };
+        sessionStorage.setItem("sit", JSON.stringify({ game: id, ...own }));
         location.reload();
       } catch (error) { toast(error); }
     }, "main");
-    bar.replaceChildren(...(field ? [wish] : []), name, enter);
+    bar.replaceChildren(...(field ? [wish] : []), name, enter, kept);
   }
   return bar;
 }
@@ -318,8 +381,10 @@ try {
   const wish = sessionStorage.getItem("sit");
   if (wish && me && game.status === "open") {
     sessionStorage.removeItem("sit");
-    const { game: where, choice } = JSON.parse(wish);
-    if (where === id) await doing(() => call(`${api}/seats`, choice));
+    const { game: where, choice, keep = [], start } = JSON.parse(wish);
+    if (where === id && choice) await doing(() => call(`${api}/seats`, choice));
+    if (where === id) for (const one of keep) await doing(() => keeper.join(one.seat, one.choice));
+    if (where === id && start) await doing(() => call(`${api}/start`, {}));
   }
   told = Math.max(0, newest - TOLD);
   await catchUp();

@@ -1,0 +1,61 @@
+// What this browser checks of a game while it is played, and the seats whose keys it keeps.
+import { call, element, say, words } from "./api.mjs";
+import { Follower, STORED, Seat, account, hasAccount } from "./seat.mjs";
+
+/** @param {string} path @param {Record<string, string>} [headers] @returns {Promise<Uint8Array>} */
+async function bytes(path, headers = {}) {
+  const answer = await fetch(path, { headers });
+  if (!answer.ok) throw new TypeError(String(answer.status)); // to be tried again, as a lost connection
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+export class Keeper {
+  /** @param {string} id */
+  constructor(id) {
+    this.api = `/v1/games/${id}`;
+    this.follower = new Follower(id, (after) => bytes(`${this.api}/events?after=${after}`, { Accept: STORED }));
+    /** @type {Map<number, Seat | null>} null: the key is not in this browser */
+    this.seats = new Map();
+  }
+  /** The keys of those of the caller's seats that are in self-custody. @param {any} game @param {number[]} mine */
+  async resume(game, mine) {
+    for (const number of mine) {
+      if (game.seats[number - 1].custody !== "self") this.seats.delete(number);
+      else if (!this.seats.get(number)) this.seats.set(number, hasAccount() ? await Seat.resume(this.follower, account(), number) : null);
+    }
+  }
+  /** Does the seat sign? @param {number | null} number */
+  signs(number) { return number !== null && this.seats.has(number); }
+  /** Is the key of a seat that signs somewhere else? @param {number | null} number */
+  lacks(number) { return number !== null && this.seats.get(number) === null; }
+
+  /** Sit down and keep the key. The log of games must say first that the table was opened. @param {number} number @param {any} choice */
+  async join(number, choice) {
+    const seat = await Seat.fresh(this.follower, account(), number);
+    const sent = await seat.join(choice, await this.logged());
+    const game = await call(`${this.api}/seats`, sent);
+    this.seats.set(number, seat);
+    return game;
+  }
+  /** The checkpoint in which the table's opening stands; null: this service has no log. @returns {Promise<[number, Uint8Array] | null>} */
+  async logged() {
+    const answer = await fetch(`${this.api}/proofs/open?wait=8`);
+    if (answer.status === 404) return null;
+    if (!answer.ok) throw new TypeError(String(answer.status));
+    return this.follower.openedInLog(new Uint8Array(await answer.arrayBuffer()), await bytes("/v1/log/policy"));
+  }
+  /** The body to send for what a seat does: signed where it is to be. @param {number} number @param {"act" | "reveal" | "resign" | "signoff"} kind @param {any} [action] */
+  async signed(number, kind, action) {
+    const seat = this.seats.get(number);
+    if (!seat) throw new Error(words["keys.missing"]);
+    const { type = null, ...args } = action ?? {};
+    return seat.next(kind, type, args);
+  }
+  /** The mark: what was checked here so far. @returns {Promise<HTMLElement>} */
+  async mark() {
+    await this.follower.catchUp();
+    const { version, rolls, findings: [wrong] } = this.follower;
+    const facts = wrong ? say("keys.broken", { number: wrong.event, detail: wrong.detail }) : say("keys.checked", { events: version, rolls });
+    return element("span", `${wrong ? "⚠" : "✓"} ${facts}`, { class: wrong ? "wrong" : "dim", "data-checked": String(wrong ? 0 : version) });
+  }
+}
