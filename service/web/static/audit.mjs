@@ -45,7 +45,7 @@ async function here(theirs) {
     ...found,
     words: words[`verdict.title.${found.verdict}`],
     checks: found.checks.map((check) => ({ ...check, name: same(theirs.checks, check.id)?.name ?? check.id })),
-    limits: [...found.limits.map((one) => ({ text: same(theirs.limits, one.id)?.text ?? words[`limit.${one.id}`] ?? one.text })), ...own],
+    limits: [...found.limits.map((one) => ({ text: same(theirs.limits, one.id)?.text ?? words[`limit.${one.id}`] ?? one.id })), ...own],
   });
   by("verdict").dataset.by = "verify.mjs";
   by("verdict").scrollIntoView();

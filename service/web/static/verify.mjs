@@ -527,7 +527,7 @@ export async function unzip(data) {
   const u32 = (at) => view.getUint32(at, true);
   if (end < 0 || data.length > UNPACKED + ENTRIES * 1024) throw new Error("not of the size of a bundle");
   const count = u16(end + 10), start = u32(end + 16);
-  if (u32(end) !== 0x06054b50 || u32(end + 4) || u16(end + 8) !== count || u16(end + 20)) throw new Error("not a zip file of one part, or something behind its end");
+  if (u32(end) !== 0x06054b50 || u32(end + 4) || u16(end + 8) !== count || u16(end + 20)) throw new Error("not a zip file, or something behind its end");
   if (!count || count > ENTRIES || start + u32(end + 12) !== end) throw new Error(`not 1 to ${ENTRIES} entries before their directory`);
   /** @type {{name: string, method: number, packed: number, size: number, offset: number, crc: number, shared: Bytes}[]} */
   const entries = [];
@@ -535,54 +535,51 @@ export async function unzip(data) {
   for (let i = 0; i < count; i++) {
     const at = place, length = at + 46 <= end ? u16(at + 28) : Infinity;
     place += 46 + length;
-    if (place > end || u32(at) !== 0x02014b50 || u32(at + 30) || u16(at + 34)) throw new Error("the directory has an entry of another sort than a bundle has");
+    if (place > end || u32(at) !== 0x02014b50 || u32(at + 30) || u16(at + 34)) throw new Error("an entry of another sort than a bundle has");
     const name = String.fromCharCode(...data.subarray(at + 46, place)), [packed, size, offset] = [u32(at + 20), u32(at + 24), u32(at + 42)];
-    if (!NAMES.test(name) || entries.some((entry) => entry.name === name)) throw new Error(`no bundle has such an entry, or not twice: ${JSON.stringify(name)}`);
+    if (!NAMES.test(name) || entries.some((entry) => entry.name === name)) throw new Error(`no bundle has an entry ${JSON.stringify(name)}, or not twice`);
     const method = u16(at + 10), attributes = u32(at + 38);
-    if (u16(at + 6) > 20 || u16(at + 8) & ~0x0806 || ![0, 8].includes(method)) throw new Error(`${name} is encrypted, streamed or packed in a way that a bundle is not`);
+    if (u16(at + 6) > 20 || u16(at + 8) & ~0x0806 || ![0, 8].includes(method)) throw new Error(`${name} is not packed as in a bundle`);
     if (![0, 8].includes(attributes >>> 28) || attributes & 16 || [packed, size, offset].includes(0xffffffff)) throw new Error(`${name} is no plain file`);
     entries.push({ name, method, packed, size, offset, crc: u32(at + 16), shared: data.subarray(at + 6, at + 30) });
     if ((total += size) > UNPACKED) throw new Error(`more than ${UNPACKED} bytes when unpacked`);
   }
-  if (place !== end) throw new Error("the directory has another size than it says");
+  if (place !== end) throw new Error("the directory has another size");
   const files = new Map();
   place = 0;
   for (const { name, method, packed, size, offset, crc, shared } of entries) {
     const begin = offset + 30 + name.length;
     if (offset !== place || (place = begin + packed) > start) throw new Error(`${name} does not begin where the entry before ends`);
     if (u32(offset) !== 0x04034b50 || !same(data.subarray(offset + 4, offset + 28), shared) || u16(offset + 28) || !same(data.subarray(offset + 30, begin), utf8(name)))
-      throw new Error(`${name} has another header than the directory says`);
+      throw new Error(`${name} has another header`);
     const raw = data.subarray(begin, place), content = method ? await inflate(raw, size) : raw;
     if (content.length !== size || crc32(content) !== crc) throw new Error(`${name} is damaged`);
     files.set(name, content);
   }
-  if (place !== start) throw new Error("something lies between the entries and the directory");
+  if (place !== start) throw new Error("something before the directory");
   return files;
 }
 
 /** @param {Map<string, Bytes>} files */
 function readManifest(files) {
   const data = files.get("manifest.json");
-  if (!data || !files.has("events.bin")) throw new Error("there is no manifest.json or no events.bin");
-  if (data.length > 65_536) throw new Error("manifest.json has more than 65536 bytes");
-  const source = text(data), manifest = JSON.parse(source);
-  /** @param {any} value @param {string[]} keys */
-  const has = (value, keys) => value && typeof value === "object" && String(Object.keys(value).sort()) === String(keys);
-  /** RFC 8785. @param {any} value @returns {string} */
-  const canonical = (value) => value && typeof value === "object" && !Array.isArray(value)
-    ? `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`)}}` : JSON.stringify(value);
-  if (!has(manifest, ["files", "format", "game_id", "origin"]) || manifest.format !== "annals/1 bundle" || !/^[0-9a-f]{32}$/.test(manifest.game_id)
-    || typeof manifest.game_id !== "string" || typeof manifest.origin !== "string" || !manifest.files || typeof manifest.files !== "object"
-    || !Object.values(manifest.files).every((info) => has(info, ["sha256", "size"]) && typeof info.sha256 === "string" && /^[0-9a-f]{64}$/.test(info.sha256)
-      && Number.isSafeInteger(info.size) && info.size >= 0 && info.size <= UNPACKED)
-    || canonical(manifest) !== source || /\\u(?!00)/.test(source)) throw new Error("manifest.json is not canonical, or not a manifest");
+  if (!data || data.length > 65_536 || !files.has("events.bin")) throw new Error("no manifest.json, or no events.bin");
+  const source = text(data), manifest = JSON.parse(source) ?? {}, { game_id, origin } = manifest, told = Object.entries(manifest.files ?? {});
+  /** @type {(a: [string, any], b: [string, any]) => number} */
+  const byName = ([a], [b]) => (a < b ? -1 : 1);
+  const lines = told.sort(byName).map(([name, { sha256, size }]) => {
+    if (!/^[0-9a-f]{64}$/.test(sha256) || !Number.isSafeInteger(size) || size < 0 || size > UNPACKED) throw new Error("not a manifest");
+    return `${JSON.stringify(name)}:{"sha256":"${sha256}","size":${size}}`;
+  });
+  const canonical = `{"files":{${lines}},"format":"annals/1 bundle","game_id":${JSON.stringify(game_id)},"origin":${JSON.stringify(origin)}}`; // RFC 8785
+  if (source !== canonical || !isText(origin) || !/^"[0-9a-f]{32}"$/.test(JSON.stringify(game_id)) || /\\u(?!00)/.test(source)) throw new Error("manifest.json is not canonical, or not a manifest");
   const listed = new Set([...files.keys()].filter((name) => !/^manifest\.|^receipts\//.test(name))), damaged = [];
   for (const name of new Set([...listed, ...Object.keys(manifest.files)])) {
     const info = Object.hasOwn(manifest.files, name) ? manifest.files[name] : null, content = files.get(name);
     if (!listed.has(name) || !info) damaged.push(`${name} is ${info ? "missing" : "not in the manifest"}`);
     else if (!content || content.length !== info.size || hex(sha256(content)) !== info.sha256) damaged.push(`${name} is not the one of the manifest`);
   }
-  return { game: unhex(manifest.game_id), origin: /** @type {string} */ (manifest.origin), damaged: damaged.sort() };
+  return { game: unhex(game_id), origin: /** @type {string} */ (origin), damaged: damaged.sort() };
 }
 
 // -- events: envelope, bodies, signed actions (docs/event-format.md)
@@ -904,7 +901,7 @@ class Log {
 // -- the checks, in order (docs/audit-bundle.md)
 
 /** @typedef {{id: string, result: string, detail: string, event: number | null}} Check */
-/** @typedef {{id: string, seats: number[], number: number, text: string}} Limit */
+/** What the verdict does not cover: docs/audit-bundle.md tells of each id. @typedef {{id: string, seats: number[], number: number}} Limit */
 /** @typedef {{verdict: string, code: string | null, event: number | null, who: string | null, checks: Check[], limits: Limit[], events: number}} Verdict */
 /** @typedef {{policy?: Bytes | null, receiptsKey?: string | null, receipts?: Map<string, Bytes>}} Trust */
 /** What fails a check. `proves`: is it proved against the server? (Absent: if the event is its own statement.)
@@ -912,23 +909,6 @@ class Log {
 
 /** @type {Record<string, number>} */
 export const EXIT = { VERIFIED: 0, "VERIFIED WITH LIMITS": 0, REFUTED: 2, "NOT PROVEN": 4, UNDETERMINED: 5 };
-/** @type {Record<string, string>} */
-const TOLD = {
-  "unsigned-export": "nobody signed this export",
-  "no-log": "not proved to stand in a log of games",
-  "no-witness": "no quorum of witnesses signed the log: a split view is not excluded",
-  "close-not-logged": "the end is not in the log of games",
-  "opened-late": "the proof of the opening is younger than the end",
-  "no-checkpoint": "joined without naming a checkpoint of the log",
-  custodial: "seats that the server plays for: nothing of theirs is signed",
-  "handed-over": "a seat that was handed over to the server",
-  seeds: "no seat contributed to the dice: they rest on the server's commitment alone",
-  "not-closed": "the game is not closed",
-  "no-receipts": "no receipts were given",
-  "receipt-beyond": "a receipt for an event behind the end of the record",
-  "rules-not-folded": "the rules of the game were not applied",
-  "no-signoff": "seats that did not sign the end",
-};
 /** @type {Record<string, number>} */
 const DEADLINES = { turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800 };
 /** @type {Record<string, string>} */
@@ -985,7 +965,7 @@ class Audit {
   note(id, result, detail = "", event = null) { this.checks[Number(id.slice(1))] = { id, result, detail, event }; }
   /** @param {string} id @param {number[]} [seats] @param {number} [number] */
   limit(id, seats = [], number = 0) {
-    if (id === "handed-over" || !this.limits.some((one) => one.id === id)) this.limits.push({ id, seats, number, text: TOLD[id] });
+    if (id === "handed-over" || !this.limits.some((one) => one.id === id)) this.limits.push({ id, seats, number });
   }
   /** FAIL with the first of what is bad, what is proved before all other; or `otherwise`. @param {string} id @param {Bad[]} bad @param {string} [otherwise] @param {string} [detail] */
   judge(id, bad, otherwise = "PASS", detail = "") {
@@ -1090,7 +1070,7 @@ class Audit {
   /** @param {any[]} entry */
   differsFromOpen([, , id, hash, commit, rules, t]) {
     const event = this.events[0];
-    if (!this.last || !same(id, this.game) || !same(hash, eventHash(this.raws[0]))) return "the log opened another game, or this one with another first event";
+    if (!this.last || !same(id, this.game) || !same(hash, eventHash(this.raws[0]))) return "the log opened another game, or another first event";
     return !event || (event.seq === 1 && event.kind === "create" && same(event.id, id) && equal(hashIn(event, "commit"), commit) && equal(hashIn(event, "rules_hash"), rules) && event.t === Number(t))
       ? null : "the log opened the game otherwise";
   }
@@ -1287,7 +1267,7 @@ async function main(given) {
   if (json) console.log(JSON.stringify(found, (_, value) => (typeof value === "bigint" ? String(value) : value)));
   else {
     for (const { id, result, detail, event } of found.checks) console.log(`${id.padEnd(4)}${result.padEnd(12)}${event ? ` event ${event}` : ""} ${detail}`.trimEnd());
-    for (const { text, seats, number } of found.limits) console.log(`limit: ${text}${seats.length ? ` (seat ${seats})` : ""}${number ? ` (event ${number})` : ""}`);
+    for (const { id, seats, number } of found.limits) console.log(`limit: ${id}${seats.length ? ` (seat ${seats})` : ""}${number ? ` (event ${number})` : ""}`);
     console.log([found.verdict, found.code, found.who, found.event && `event ${found.event}`].filter(Boolean).join(", "));
   }
   return strict && found.verdict === "VERIFIED WITH LIMITS" ? 3 : EXIT[found.verdict];
