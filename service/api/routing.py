@@ -114,7 +114,7 @@ class Route:
     @property
     def refused_as(self) -> list[str]:
         """The codes of every problem that the operation may answer with."""
-        codes = {*self.problems, "internal", "method-not-allowed"}
+        codes = {*self.problems, "internal", "method-not-allowed", "unreadable"}
         if self.auth != "nobody":
             codes |= {"token-invalid", "unavailable"}
         if self.auth in ("player", "recent player"):
