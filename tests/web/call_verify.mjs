@@ -1,5 +1,6 @@
 // Calls the exports of verify.mjs as the tests ask: JSON on standard input [[name, ...args], ...], answers as JSON.
 // Bytes travel as {"hex": ...}, big numbers as {"int": ...}; what throws answers {"error": ...}.
+import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as verify from "../../service/web/static/verify.mjs";
 
@@ -10,7 +11,7 @@ const plain = (key, value) => (value instanceof Uint8Array ? { hex: hex(value) }
 const own = {
   draws: (mix, sides) => { const bytes = verify.stream(mix); return sides.map((n) => verify.below(n, bytes)); },
   chain: (game, owner, tail, length) => { let link = tail; for (let k = length; k > 0; k--) link = verify.lower(game, owner, k, link); return link; },
-  webcrypto: async (data) => new Uint8Array(await crypto.subtle.digest("SHA-256", data)),
+  webcrypto: async (data) => new Uint8Array(await webcrypto.subtle.digest("SHA-256", data)),
   judge: (data, trust, receipts) => verify.verify(data, { ...trust, receipts: new Map(receipts) }),
   again: (data) => verify.encode(verify.decode(data)),
 };

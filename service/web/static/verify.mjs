@@ -380,6 +380,7 @@ export function parsePolicy(data) {
   /** @type {Policy} */
   const policy = { logs: [], witnesses: new Map(), groups: new Map(), quorum: "", receipts: null };
   const used = new Set();
+  let said = 0;
   /** @param {string} name */
   const named = (name) => policy.witnesses.has(name) || policy.groups.has(name);
   /** @param {string} vkey @param {number} kind @param {Iterable<Verifier>} others */
@@ -394,6 +395,7 @@ export function parsePolicy(data) {
     if (receipts) policy.receipts = fresh(receipts[1], 1, []);
     const [word, ...rest] = line.split(/[ \t]+/).filter(Boolean);
     if (word === undefined || word.startsWith("#")) continue;
+    if (++said > 1000) throw new Error("more than 1000 lines");
     if (word === "log" && (rest.length === 1 || rest.length === 2)) policy.logs.push(fresh(rest[0], 1, policy.logs));
     else if (word === "witness" && (rest.length === 2 || rest.length === 3)) {
       if (rest[0] === "none" || named(rest[0])) throw new Error(`the name ${rest[0]} is taken`);
