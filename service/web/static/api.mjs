@@ -1,4 +1,5 @@
 // The public API as the pages call it: the cookie goes along by itself, the CSRF header is added here.
+import { keepNote } from "./notes.mjs";
 
 /** @type {Record<string, string>} */
 export const words = JSON.parse(document.body.dataset.words ?? "{}");
@@ -49,6 +50,7 @@ export async function call(path, body, { method, headers } = {}) {
   });
   const json = (answer.headers.get("Content-Type") ?? "").includes("json");
   const told = json ? await answer.json() : await answer.text();
+  if (!reads) keepNote(told?.receipt ?? told?.refusal);
   if (!answer.ok) throw new Refused(json ? told : null, answer.status);
   return told;
 }

@@ -1,6 +1,8 @@
 // What this browser checks of a game while it is played, and the seats whose keys it keeps.
 import { call, element, say, words } from "./api.mjs";
+import { keepKey, notesOf } from "./notes.mjs";
 import { Follower, STORED, Seat, account, hasAccount } from "./seat.mjs";
+import { BadNote, openNote, parsePolicy, parseVkey, utf8 } from "./verify.mjs";
 
 /** @param {string} path @param {Record<string, string>} [headers] @returns {Promise<Uint8Array>} */
 async function bytes(path, headers = {}) {
@@ -12,10 +14,13 @@ async function bytes(path, headers = {}) {
 export class Keeper {
   /** @param {string} id */
   constructor(id) {
+    this.id = id;
     this.api = `/v1/games/${id}`;
     this.follower = new Follower(id, (after) => bytes(`${this.api}/events?after=${after}`, { Accept: STORED }));
     /** @type {Map<number, Seat | null>} null: the key is not in this browser */
     this.seats = new Map();
+    /** Notes of the service that were found good. @type {Set<string>} */
+    this.good = new Set();
   }
   /** The keys of those of the caller's seats that are in self-custody. @param {any} game @param {number[]} mine */
   async resume(game, mine) {
@@ -56,6 +61,34 @@ export class Keeper {
     await this.follower.catchUp();
     const { version, rolls, findings: [wrong] } = this.follower;
     const facts = wrong ? say("keys.broken", { number: wrong.event, detail: wrong.detail }) : say("keys.checked", { events: version, rolls });
-    return element("span", `${wrong ? "⚠" : "✓"} ${facts}`, { class: wrong ? "wrong" : "dim", "data-checked": String(wrong ? 0 : version) });
+    const mark = element("span", `${wrong ? "⚠" : "✓"} ${facts}`, { class: wrong ? "wrong" : "dim", "data-checked": String(wrong ? 0 : version) });
+    const { kept, bad } = await this.receipts();
+    if (bad) mark.append(" ", element("span", `⚠ ${say("receipts.broken", { number: bad })}`, { class: "wrong", "data-receipts": "0" }));
+    else if (kept) mark.append(" ", element("span", `✓ ${say("receipts.kept", { count: kept })}`, { "data-receipts": String(kept) }));
+    return mark;
+  }
+  /** How many receipts this browser holds of events that it saw, and the first that the chain contradicts: its event.
+   * @returns {Promise<{kept: number, bad: number}>} */
+  async receipts() {
+    const { notes, keys } = notesOf(this.id), { version, hashes } = this.follower;
+    let kept = 0;
+    for (const note of notes) {
+      const lines = note.split("\n\n")[0].split("\n"), receipt = lines[0] === "annals/1 receipt", seq = Number(lines[receipt ? 3 : 4]);
+      if (seq > version) continue; // of what was not fetched yet
+      if (hashes[seq] !== lines[receipt ? 4 : 5]) return { kept, bad: seq };
+      if (!this.good.has(note)) {
+        try {
+          const key = parsePolicy(await bytes("/v1/log/policy")).receipts; // what it says now; what it said before counts as well
+          const known = [...new Set([...keys, ...(key ? [key.vkey] : [])])].map(parseVkey);
+          for (const { vkey } of (await openNote(utf8(note), known)).signers) keepKey(this.id, vkey);
+        } catch (error) {
+          if (error instanceof BadNote) return { kept, bad: seq };
+          return { kept: 0, bad: 0 }; // this browser cannot check signatures, or the connection is lost
+        }
+        this.good.add(note);
+      }
+      if (receipt) kept += 1;
+    }
+    return { kept, bad: 0 };
   }
 }
