@@ -150,6 +150,10 @@ class Sheet:
         self._taken.setdefault(identity, drawing)
         return f"#{identity}"
 
+    def definitions(self) -> Markup:
+        """What is taken along, for the drawings that refer to it."""
+        return tag("defs", *self._taken.values()) if self._taken else Markup("")
+
     def picture(self, height: float, name: str, description: str, theme: Theme, language: str, *body: Markup) -> str:
         """The finished picture."""
         return str(
@@ -158,7 +162,7 @@ class Sheet:
                 tag("title", name, id="picture-title"),
                 tag("desc", description, id="picture-desc"),
                 tag("style", Markup(STYLE)),
-                tag("defs", *self._taken.values()) if self._taken else Markup(""),
+                self.definitions(),
                 tag("rect", class_="sheet", width=WIDTH, height=height),
                 *body,
                 xmlns="http://www.w3.org/2000/svg",

@@ -228,7 +228,7 @@ def show_rules(call: Call, ruleset: str) -> Response:
     if name is None or text is None:
         raise Problem("ruleset-not-found", {"ruleset": ruleset})
     title = spoken(language).get(f"term.{game_name(name)}", name)
-    return _page(call, "rules.html", game_title=title, text=text.html, in_english=text.language != language)
+    return _page(call, "rules.html", "rules.mjs", game_title=title, text=text, in_english=text.language != language)
 
 
 # -- session and files -----------------------------------------------------------------------------------------------
@@ -258,7 +258,8 @@ def open_session(call: Call) -> Response:
 
 @cache
 def _files() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in _STATIC.iterdir() if path.suffix in _TYPES}
+    files = {path.name: path.read_bytes() for path in _STATIC.iterdir() if path.suffix in _TYPES}
+    return files | {"picture.css": STYLE.encode()}
 
 
 @api.route(
