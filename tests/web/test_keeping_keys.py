@@ -94,11 +94,16 @@ def test_two_browsers_that_keep_their_keys_play_a_game_to_its_close(visitor: Any
     assert [seat["custody"] for seat in game["seats"]] == ["self", "self"]
     first, _ = (ada, bob) if game["to_act"] == [1] else (bob, ada)
     clicks(first, 1)
-    first.page.click("#list summary")
-    first.page.click("#leave button")
-    first.page.click("dialog .choices button")
-    first.page.wait_for_function("() => document.querySelector('#buttons a[href$=\"/audit\"]')")
+    for one in (ada, bob):  # both leave: the game is over
+        one.page.click("#list summary")
+        one.page.click("#leave button")
+        one.page.click("dialog .choices button")
     for one in (ada, bob):
+        one.page.wait_for_function("() => document.querySelector('#buttons a[href$=\"/audit\"]')")
         checked(one)
+    ada.page.wait_for_function(
+        """async path => (await (await fetch(path)).json()).events.at(-1).kind === 'close'""",
+        arg=f"/v1{path}/events?limit=500",
+    )
     closed = httpx.get(f"{server}/v1{path}/events").json()["events"]
     assert [event["kind"] for event in closed[-3:]] == ["signoff", "signoff", "close"]
