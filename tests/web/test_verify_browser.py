@@ -30,6 +30,7 @@ def test_a_game_is_checked_in_the_browser(visitor: Any, finished: str, language:
     said = pages.spoken(language)
     assert page.text_content("#verdict h2") == said["verdict.title.VERIFIED WITH LIMITS"]
     assert said["limit.rules-not-folded"] in page.inner_text("#limits")
+    assert page.inner_text("#about") == said["audit.found-here"]
 
 
 def test_a_policy_of_ones_own_is_believed_and_not_the_servers(visitor: Any, finished: str, tmp_path: Path) -> None:

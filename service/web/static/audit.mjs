@@ -47,8 +47,9 @@ async function here(theirs) {
     checks: found.checks.map((check) => ({ ...check, name: same(theirs.checks, check.id)?.name ?? check.id })),
     limits: [...found.limits.map((one) => ({ text: same(theirs.limits, one.id)?.text ?? words[`limit.${one.id}`] ?? one.id })), ...own],
   });
+  by("about").textContent = words["audit.found-here"];
+  by("about").scrollIntoView();
   by("verdict").dataset.by = "verify.mjs";
-  by("verdict").scrollIntoView();
 }
 
 try {
