@@ -19,9 +19,10 @@ from statistics import mean, stdev
 from typing import Any, Final
 
 from bench.selfplay import play
+from engine.bots import Wanderer
 from engine.dungeon_roll import DUNGEON_ROLL_1
 from engine.dungeon_roll import actions as act
-from engine.dungeon_roll.bots import Delver, Mind, Wanderer
+from engine.dungeon_roll.bots import Delver, Mind
 from engine.dungeon_roll.components import PARTY_FACES
 from engine.dungeon_roll.heroes import SETS
 from engine.dungeon_roll.state import State

@@ -1,4 +1,4 @@
-"""Two players of Le Donjon: the delver, who plays to win, and the wanderer, who does anything that is allowed.
+"""A player of Le Donjon: the delver, who plays to win.
 
 The delver weighs in points what it could do next: what a target is worth, times the odds, by the turns it takes to get
 there. Odds are exact, from the distribution of the hero's dice. The numbers under 'What things are worth' are its
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from msgspec import UNSET
 
+from engine.bots import anything
 from engine.donjon.actions import (
     AcceptResult,
     Drop,
@@ -107,17 +108,6 @@ def odds(name: HeroName, needed: int) -> float:
     return at_least(name)[min(max(needed, 0), 13)]
 
 
-class Wanderer(Bot):
-    """Does any legal thing, each as likely as the others."""
-
-    name = "wanderer"
-    levels = range(1, 2)
-
-    def choose(self, rules: Rules[Any], state: Any, seat: int, level: int, below: Below) -> Action:
-        legal = rules.legal(state, seat)
-        return legal[below(len(legal))].action
-
-
 class Delver(Bot):
     """Explores, arms itself, heals, opens chests, and slays the dragon when the hoard makes it win."""
 
@@ -177,8 +167,7 @@ class Mind:
         """The next thing to do while walking about."""
         state, hero = self.state, self.hero
         if self.level.whims and self.below(self.level.whims) == 0:
-            legal = self.rules.legal(state, state.active)
-            return legal[self.below(len(legal))].action
+            return anything(self.rules, state, state.active, self.below)
         if state.phase != "encounter" and self.wants_scroll():
             return UseHealingScroll()
         if state.mp == 0:

@@ -1,4 +1,4 @@
-"""Two players of Dungeon Roll: the delver, who reckons, and the wanderer, who does anything that is allowed.
+"""A player of Dungeon Roll: the delver, who reckons.
 
 The delver compares all it could do next by the experience it may expect from there on: `Plan` tries whatever needs no
 dice to the end of the level, `odds` says what a party is worth after it and what dice may bring.
@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
+from engine.bots import anything
 from engine.dungeon_roll import actions as act
 from engine.dungeon_roll.components import COMPANIONS, MONSTERS, PARTY_FACES, treasure_value
 from engine.dungeon_roll.delving import heroes_left
@@ -71,17 +72,6 @@ FAVOURITES: Final = (
 """The heroes, best first."""
 
 
-class Wanderer(Bot):
-    """Does any legal thing that is offered, each as likely as the others."""
-
-    name = "wanderer"
-    levels = range(1, 2)
-
-    def choose(self, rules: Rules[Any], state: Any, seat: int, level: int, below: Below) -> Action:
-        legal = rules.legal(state, seat)
-        return legal[below(len(legal))].action
-
-
 class Delver(Bot):
     """Fights as cheaply as it can, keeps dice for the Dragon, and goes on as long as the odds are for it."""
 
@@ -91,8 +81,7 @@ class Delver(Bot):
     def choose(self, rules: Rules[Any], state: Any, seat: int, level: int, below: Below) -> Action:
         whims = LEVELS[level].whims
         if whims and below(whims) == 0:
-            legal = rules.legal(state, seat)
-            return legal[below(len(legal))].action
+            return anything(rules, state, seat, below)
         return Mind(rules, state).choose()
 
 
@@ -599,7 +588,7 @@ class Mind:
 
     def tried(self, action: Action) -> float:
         """What the rules make of an action without dice, and what that is worth."""
-        state = self.rules.copy(self.state)
+        state: State = self.rules.copy(self.state)
         guess, number = Guess(), state.active
         seat, delves, xp = state.seat, state.seat.delves, state.seat.xp
         self.rules.apply(state, number, action, guess)

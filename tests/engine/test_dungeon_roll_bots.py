@@ -6,8 +6,9 @@ from statistics import mean
 import pytest
 
 from bench.delving import score
+from engine.bots import Wanderer
 from engine.dungeon_roll import actions as act
-from engine.dungeon_roll.bots import Delver, Wanderer
+from engine.dungeon_roll.bots import Delver
 from engine.dungeon_roll.heroes import BASE
 from engine.dungeon_roll.odds import A_FIGHTER_TAKES, DIE, ONE, odds_of, rolls
 from tests.engine.dungeon_roll import RULES, SIDES, Delving, opening
