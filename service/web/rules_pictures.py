@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from engine.donjon.components import EXITS, MONSTERS
+from engine.donjon.components import EXITS, TOKENS
 from engine.donjon.state import Hero, Tile
 from engine.donjon.state import State as DonjonState
 from engine.donjon.state import Table as DonjonTable
@@ -29,6 +29,9 @@ from replay.pictures.shared import Sheet, die, joined, place, tag, write
 
 _SHAPES: Final = {"start": "x", "corridor": "i", "trap": "t", "portal": "i", "fountain": "l", "room": "t"}
 """Every kind of tile in one of the shapes that it has."""
+
+_BACK: Final = tag("circle", class_="held", r=56)
+"""What lies on it is seen in the dark too."""
 
 
 class Pictures:
@@ -62,6 +65,11 @@ def _svg(box: str, *parts: Markup, label: str = "") -> Markup:
     drawn = Markup(re.sub(r' id="[^"]*"', "", joined(*parts)))
     named = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
     return tag("svg", drawn, viewBox=box, class_="picture", data_theme="auto", **named)
+
+
+def _plate(height: float) -> Markup:
+    """What a row of drawings lies on."""
+    return tag("rect", class_="held", x=1, y=1, width=358, height=height - 2, rx=8)
 
 
 def _captioned(box: str, *parts: Markup, caption: str) -> Markup:
@@ -114,8 +122,7 @@ class Donjon(Pictures):
 
     def tokens(self) -> Markup:
         """Everything that is in the bag."""
-        names = (*MONSTERS, "closed-chest")
-        return _named(((self.scene.token(name), self.scene.thing(name)) for name in names), "-52 -48 104 104")
+        return _named(((_BACK + self.scene.token(name), self.scene.term(name)) for name in TOKENS), "-58 -58 116 116")
 
     def joined(self, caption: str) -> Markup:
         """A hero between a joined tile, a walled one and the dark."""
@@ -135,10 +142,11 @@ class Donjon(Pictures):
     def fight(self, caption: str) -> Markup:
         """Two dice and a sword against a skeleton warrior."""
         parts = (
-            tag("rect", class_="sheet", width=360, height=84, rx=8),
-            die(3, 14, 20, 44), write("+", 72, 52, 24, "b m"), die(4, 86, 20, 44), write("+", 144, 52, 24, "b m"),
+            _plate(84),
+            die(3, 14, 20, 44), die(4, 86, 20, 44),
+            write("+", 72, 52, 24, "b m label"), write("+", 144, 52, 24, "b m label"),
             tag("g", self.scene.token("sword"), transform=place(176, 42, 0.62)),
-            write("=", 214, 51, 24, "b m"), write("9", 239, 52, 30, "b m"),
+            write("=", 214, 51, 24, "b m label"), write("9", 239, 52, 30, "b m label"),
             tag("g", self.scene.token("skeleton-warrior"), transform=place(312, 42, 0.78)),
             self.sheet.use("swords", 272, 42, 0.42),
         )  # fmt: skip
@@ -146,11 +154,11 @@ class Donjon(Pictures):
 
     def slots(self, caption: str) -> Markup:
         """All that can be carried at once."""
-        parts = [tag("rect", class_="sheet", width=360, height=72, rx=8)]
+        parts = [_plate(72)]
         slots = ((8, "sword"), (63, "axe"), (126, "attack-scroll"), (181, "attack-scroll"), (236, "healing-scroll"),
                  (299, "key"))  # fmt: skip
         for x, item in slots:
-            parts.append(tag("rect", class_="slot held", x=x, y=10, width=52, height=52, rx=6))
+            parts.append(tag("rect", class_="slot", x=x, y=10, width=52, height=52, rx=6))
             parts.append(tag("g", self.scene.token(item), transform=place(x + 26, 36, 0.56)))
         return _captioned("0 0 360 72", *parts, caption=caption)
 
@@ -182,19 +190,23 @@ class DungeonRoll(Pictures):
 
     def treasures(self) -> Markup:
         """Every kind of token."""
-        back = tag("circle", class_="held", r=42)
-        return _named(
-            ((back + self.scene.symbol(name, 0, 0, 0.9), self.scene.term(name)) for name in TREASURES), "-44 -44 88 88"
-        )
+        drawn = ((_BACK + self.scene.symbol(name, 0, 0, 1.2), self.scene.term(name)) for name in TREASURES)
+        return _named(drawn, "-58 -58 116 116")
 
     def phases(self) -> Markup:
         """The phases of a level, in order."""
-        drawn = ((self.sheet.use(icon), self.scene.term(f"phase-{phase}")) for phase, icon in PHASES.items())
-        return _named(drawn, "-36 -36 72 72", "ol")
+        drawn = (
+            (_BACK + self.sheet.use(icon, scale=1.2), self.scene.term(f"phase-{phase}"))
+            for phase, icon in PHASES.items()
+        )
+        return _named(drawn, "-58 -58 116 116", "ol")
 
     def lair(self, caption: str) -> Markup:
         """Three dragons, and three companions that are different."""
-        parts = [tag("rect", class_="sheet", width=360, height=64, rx=8), self.sheet.use("swords", 180, 32, 0.5)]
+        parts = [
+            tag("rect", class_="held", x=1, y=1, width=358, height=62, rx=8),
+            self.sheet.use("swords", 180, 32, 0.5),
+        ]
         parts += [self._die("dragon", 32 + i * 48, 32) for i in range(3)]
         parts += [self._die(face, 232 + i * 48, 32) for i, face in enumerate(("fighter", "mage", "thief"))]
         return _captioned("0 0 360 64", *parts, caption=caption)

@@ -31,6 +31,8 @@ class Paragraph(NamedTuple):
     """What a translation must have in common with the English text."""
 
     level: int
+    blocks: int
+    items: int
     code: Counter[str]
     cited: Counter[str]
     pictures: list[str]
@@ -54,6 +56,8 @@ def paragraphs(game: str, language: str) -> dict[str, Paragraph]:
             said = "\n".join(line for line in body.splitlines() if not line.startswith("<!--"))
             found[heading[2]] = Paragraph(
                 len(heading[1]),
+                len(part.strip().split("\n\n")),
+                sum(line.startswith("- ") for line in body.splitlines()),
                 Counter(re.findall(r"`([^`]+)`", said)),
                 Counter(re.findall(r"(?<![\w.+])\d+(?:\.\d+)+(?![\w%])", re.sub("`[^`]*`", "", said), re.ASCII)),
                 re.findall(r"^<!-- picture: ([\w -]+?)(?:: .*)? -->$", body, re.MULTILINE),
