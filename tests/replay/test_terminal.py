@@ -65,6 +65,25 @@ def test_forward_visits_every_step_and_back_the_same_ones(player: Player) -> Non
     assert player.message == "This is the beginning."
 
 
+@pytest.mark.parametrize("language", ["en", "fr", "ja"])
+def test_delves_are_shown_and_told_like_any_game(table: Any, names: dict[bytes, str], language: str) -> None:
+    played = table("delves", "dungeon-roll@1").open(3, (None,) * 3, hero_choice="choice").wander(1_000)
+    assert played.position.status == "finished"
+    player = Player(Replay(played.game_id, played.events), language, names=names)
+    kinds = set()
+    while not player.message:
+        screen = shown(player, 100, 40)
+        assert not re.search(r"dungeon-roll\.|[{}]|party-\d|dungeon-\d", screen), screen
+        player.press("right")
+    for chapter in player.replay.chapters():
+        kinds.add(chapter.kind)
+        player.press("home")
+        while (player.version, player.index) < (chapter.version, chapter.index):
+            player.press("down")
+        assert (player.version, player.index) == (chapter.version, chapter.index)
+    assert {"opening", "turn", "level", "end"} <= kinds
+
+
 def test_a_viewer_is_shown_nothing_of_what_comes(player: Player) -> None:
     for _ in range(60):
         player.press("right")

@@ -60,12 +60,18 @@ def pages(server: str) -> dict[str, tuple[str, str]]:
     games = httpx.get(f"{server}/v1/games?status=finished&limit=50").json()["games"]
     library = httpx.get(f"{server}/v1/library").json()["positions"]
     game = min(games, key=lambda one: one["version"])["game_id"]
-    moments = {f"replay-{one['state']}": (f"/games/{one['game_id']}/at/{one['version']}", "#board") for one in library}
+    moments = {
+        f"replay-{one['ruleset'].partition('@')[0]}-{one['state']}": (
+            f"/games/{one['game_id']}/at/{one['version']}", "#board",
+        )
+        for one in library
+    }  # fmt: skip
     return {
         "lobby": ("/", "#finished li.game"),
         "result": (f"/games/{game}", "#buttons a"),
         "audit": (f"/games/{game}/audit", "#checks li"),
         "rules": ("/rules/donjon@1", "article h2"),
+        "rules-dungeon-roll": ("/rules/dungeon-roll@1", "article h2"),
         "not-found": (f"/games/{'0' * 32}", "h1"),
         **moments,
     }

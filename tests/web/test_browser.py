@@ -65,10 +65,12 @@ def test_a_whole_game_of_dungeon_roll_is_played_by_clicking_dice(visitor: Any, s
     assert {"begin", "built"} <= done
     assert ada.log == list(range(ada.log[0], game["version"] + 1))
     assert "won by" in ada.page.text_content("#status")
+    rank = ada.page.text_content("#status").rpartition(" · ")[2]
     ada.goes(f"/players/{ada.page.get_attribute('body', 'data-me')}").page.wait_for_selector("#best-rows tr")
     (row,) = ada.page.eval_on_selector_all("#best-rows tr", "all => all.map(row => row.textContent)")
     assert str(game["outcome"]["scores"][0]) in row
-    assert not row.endswith(game["outcome"]["facts"]["rank"])  # it is said in words
+    assert row.endswith(rank)
+    assert rank.lower().replace(" ", "-") == game["outcome"]["facts"]["rank"]
 
 
 def test_an_action_is_built_by_keyboard_alone(visitor: Any) -> None:

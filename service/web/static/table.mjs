@@ -167,6 +167,7 @@ function tell() {
     hint = mine().length ? "" : words.watch;
   } else {
     status = [words[`status.${game.status}`], ...(game.outcome?.winners ?? []).map((/** @type {number} */ seat) => say("winner", { name: called(game.seats[seat - 1]) }))].join(" · ");
+    if (game.outcome?.facts.rank) status += ` · ${term(`rank-${game.outcome.facts.rank}`)}`;
     buttons.push(link(words.replay, `/games/${id}/replay`), link(words.audit, `/games/${id}/audit`), link(words.again, "/"));
   }
   by("status").textContent = status;
