@@ -1,9 +1,10 @@
-"""``annals validate``: refold every stored game, and say of each whether it is still the game that was played.
+"""``annals validate``: refold every stored game and case, and say of each whether it is still what was written.
 
 Run it before a release: it names the games that changed rules would break.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -11,7 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from events.log import Archived, EventLog
+from events.case_bodies import opens_case
+from events.event import Event
+from events.log import Archived, Damage, EventLog
+from replay.case import fold_case
 from replay.position import DIVERGED, EXACT, UNVERIFIED
 from replay.replay import Grade, Replay
 from replay.terminal import open_replay
@@ -34,12 +38,7 @@ class Line(msgspec.Struct, frozen=True):
 def validate(log: EventLog, games: Iterable[bytes]) -> Iterator[Line]:
     """Refold games of a log, one after the other."""
     for game_id in games:
-        try:
-            yield judged(game_id.hex(), Replay.load(log, game_id))
-        except Archived as archived:
-            yield Line(game_id.hex(), ARCHIVED, archived.version)
-        except LookupError:
-            yield Line(game_id.hex(), UNREADABLE, 0, "there is no such game")
+        yield _line(log, game_id.hex())
 
 
 def judged(name: str, replay: Replay) -> Line:
@@ -82,11 +81,24 @@ def run_validate(
 
 def _line(log: EventLog, name: str) -> Line:
     try:
-        return judged(name, open_replay(name, lambda: log))
+        replay = open_replay(name, lambda: log)
+        first = replay.event(1)
+        if first is not None and opens_case(first):
+            return _case(log, name, replay)
+        return judged(name, replay)
     except Archived as archived:
         return Line(name, ARCHIVED, archived.version)
     except (OSError, LookupError) as error:
         return Line(name, UNREADABLE, 0, str(error))
+
+
+def _case(log: EventLog, name: str, replay: Replay) -> Line:
+    """A case with its grade; one of the log must also end with the event that was acknowledged."""
+    items: list[Event | Damage] = [*replay.damage]
+    items += [event for n in range(1, len(replay) + 1) if (event := replay.event(n)) is not None]
+    case = fold_case(replay.game_id, items, None if Path(name).is_file() else log.head(replay.game_id))
+    found = case.findings[0] if case.findings else None
+    return Line(name, case.grade, len(replay), detail(Grade(case.grade, case.first_bad, found)))
 
 
 def _told(line: Line) -> Text:

@@ -5,7 +5,7 @@ played. Every reader of a game, stream or page, asks `look` for the newest versi
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from replay.position import Position
@@ -34,6 +34,30 @@ class WhichSeat(Exception):
 
 class NotAllowed(Exception):
     """The caller may know of the game, but this is for its creator."""
+
+
+class NotAParty(Exception):
+    """The caller neither holds a seat of the game nor is an auditor."""
+
+
+class SeatWithdrew(Exception):
+    """The caller's seat left the game for good, and disputes nothing any more."""
+
+    def __init__(self, seat: int) -> None:
+        super().__init__(f"seat {seat} withdrew")
+        self.seat = seat
+
+
+class NotAnAuditor(Exception):
+    """This is for auditors (and, where one only reads, operators)."""
+
+
+class OwnCase(Exception):
+    """Nobody rules on a game in which they have a seat, or on what they dispute themselves."""
+
+
+class NotTheAuthor(Exception):
+    """A text is erased by who wrote it, or by an operator."""
 
 
 def _no_roles() -> frozenset[str]:
@@ -69,6 +93,8 @@ class View:
     seats: list[int]
     public: bool
     """Would anybody be shown the same? Then caches may keep it."""
+    by_role: bool = False
+    """Is it shown to the caller only because they are an auditor or operator? Then it is written down."""
     forbidden: bool = False
     """Nobody may watch now: there is a game, at the version at which play began, and nothing more to see."""
 
@@ -104,11 +130,13 @@ def look(game: Game, caller: Caller, creator: bytes | None, now_ms: int) -> View
     position, create = game.position, game.position.create
     seats = [] if caller.player is None else position.seats_of(caller.player)
     listed = create is not None and create.visibility != "private"  # a damaged create: nobody knows whose it is
-    if not (listed or seats or (caller.player is not None and caller.player == creator) or caller.sees_all):
+    known = bool(listed or seats or (caller.player is not None and caller.player == creator))
+    if not (known or caller.sees_all):
         raise NotFound(game.id.hex())
     hidden = create is not None and create.watching != "open" and position.started_ms > 0 and not position.closed
     if create is None or seats or not hidden or caller.sees_all:
-        return View(game, game.version, seats, public=listed and not hidden)
+        by_role = not known or bool(hidden and not seats)
+        return View(game, game.version, seats, public=listed and not hidden, by_role=by_role)
     start = started_version(game)
     if (delay := delay_ms(create.watching)) is None:
         return View(game, start, seats, public=False, forbidden=True)
@@ -149,3 +177,52 @@ def acting_seat(position: Position, caller: Caller, asked: int | None) -> int:
     if len(mine) != 1:
         raise WhichSeat(seats)
     return mine[0]
+
+
+# -- cases -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Somebody who disputes: as a seat, or as an auditor (no seat)."""
+
+    player: bytes
+    seat: int | None
+
+
+def disputing(position: Position, caller: Caller, withdrawn: Collection[int], asked: int | None) -> Party:
+    """As whom a caller disputes an event of a game: a seat of theirs that did not withdraw, or an auditor.
+
+    :raises NotYourSeat: the caller does not hold the seat asked for.
+    :raises SeatWithdrew, NotAParty: they may not.
+    """
+    assert caller.player is not None
+    seats = [seat for seat in position.seats_of(caller.player) if position.seats[seat - 1].bot is None]
+    if asked is not None:
+        if asked not in seats:
+            raise NotYourSeat(asked)
+        seats = [asked]
+    for seat in seats:
+        if seat not in withdrawn:
+            return Party(caller.player, seat)
+    if seats:
+        raise SeatWithdrew(seats[0])
+    if "auditor" in caller.roles:
+        return Party(caller.player, None)
+    raise NotAParty
+
+
+def may_rule(position: Position, caller: Caller, disputer: bytes | None) -> None:
+    """
+    :raises NotAnAuditor: the caller is none.
+    :raises OwnCase: they are a party.
+    """
+    if "auditor" not in caller.roles:
+        raise NotAnAuditor
+    if caller.player is None or position.seats_of(caller.player) or caller.player == disputer:
+        raise OwnCase
+
+
+def reads_statements(position: Position, caller: Caller, author: bool) -> bool:
+    """May the caller read what was said in a case? Seats, whoever said something, auditors and operators may."""
+    return author or (caller.player is not None and bool(position.seats_of(caller.player))) or caller.sees_all

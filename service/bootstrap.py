@@ -10,6 +10,7 @@ from events.log import EventLog
 from events.redis_client import connect, ephemeral
 from events.redis_log import RedisLog
 from service.accounts import Accounts, Creators
+from service.casebook import Accesses, Casebook
 from service.clock import Clock, system_clock
 from service.config import Config
 from service.index import Index
@@ -35,6 +36,8 @@ class Deps:
     signing: SigningKeys
     notary: Notary
     refusals: Refusals
+    cases: Casebook
+    accesses: Accesses
     hub: Any = None
 
     def missing_keys(self) -> list[str]:
@@ -70,6 +73,7 @@ def bootstrap(
             raise ValueError("REDIS_URL is not set")
     log = RedisLog(client, config.replicas)
     positions = Positions(log, config.cache_games)
+    cases = Casebook(client, log)
     keys = signing(config, given or reading)
     return Deps(
         config=config,
@@ -80,10 +84,12 @@ def bootstrap(
         accounts=Accounts(client, clock),
         creators=Creators(client),
         positions=positions,
-        index=Index(client, log, positions),
+        index=Index(client, log, positions, cases),
         signing=keys,
         notary=Notary(keys),
         refusals=Refusals(client, clock, config.refusals_days),
+        cases=cases,
+        accesses=Accesses(client, clock),
     )
 
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from events.event import Event
-from events.log import Damage, Head
+from events.log import Damage, Head, whole
 from events.tlog.checkpoint import Checkpoint
 from events.tlog.policy import Policy
 from events.tlog.tiles import Missing
 from replay import bundle
 from replay.audit import Trust, Verdict, audit, final_state, seen_checkpoint
+from replay.case_audit import audit_case
 from replay.position import EXACT
 from service.log_folder import LogFolder, NoLog, checkpoint_of, log_at
 
@@ -81,3 +82,11 @@ def verdict(deps: "Deps", game_id: bytes, items: Items, head: Head, language: st
     """The verdict on a stored game, with what the log of games proves about it, where it does."""
     files = proofs(log_at(deps.config.log_path), game_id, [item for item in items if isinstance(item, Event)])
     return audit(game_id, items, head, language, own_trust(deps) if files else Trust(), files)
+
+
+def case_verdict(deps: "Deps", case_id: bytes, language: str, disputed: bytes | None) -> Verdict:
+    """The verdict on a stored case. ``disputed``: the hash of the event that it is about, as the game has it."""
+    items: list[Event | Damage] = list(whole(deps.log, case_id))
+    files = proofs(log_at(deps.config.log_path), case_id, [item for item in items if isinstance(item, Event)])
+    trust = own_trust(deps) if files else Trust()
+    return audit_case(case_id, items, deps.log.head(case_id), language, trust, files, disputed)

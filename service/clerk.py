@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +25,8 @@ from events.log import SHARDS, Archived, Damaged, Unavailable
 from events.redis_client import Command, Wire
 from events.redis_log import feed_key
 from replay.position import ABANDONED, EXACT, PLAYING, NotYourTurn, Position
-from service import commands
+from service import cases, commands
+from service.casebook import CaseNotFound
 from service.drafts import Draft, WrongStatus
 from service.observe import BOT_ACTIONS, GAMES_CLOSED
 from service.positions import Game, NotFound
@@ -103,6 +105,8 @@ class Clerk:
             for row, when in zip(page, known, strict=True):
                 if when is None or any(row.seats[seat - 1].bot for seat in row.to_act):
                     self._plan(bytes.fromhex(row.game_id))
+        for case in self._deps.index.open_cases():
+            self._plan(bytes.fromhex(case.case_id))
         self._ready = True
 
     def work(self, block_ms: int = BLOCK_MS) -> None:
@@ -209,14 +213,36 @@ class Clerk:
     def _plan(self, game_id: bytes) -> None:
         """Write down when a game next needs somebody; a game that needs nobody any more is struck off."""
         try:
-            game = self._deps.positions.load(game_id)
-        except (NotFound, Archived, Damaged):
-            self._strike(game_id)
-            return
-        if (when := next_due(game, self._deps.config.bot_pause_ms)) is None:
+            when = self._game_due(self._deps.positions.load(game_id))
+        except NotFound:
+            when = self._case_due(game_id)
+        except (Archived, Damaged):
+            when = None
+        if when is None:
             self._strike(game_id)
         else:
             self._put(game_id, when)
+
+    def _game_due(self, game: Game) -> int | None:
+        """When a game next needs the clerk; never as long as a dispute pauses it."""
+        deps = self._deps
+        try:
+            commands.not_paused(deps, game.position)
+        except commands.Paused:
+            return None
+        return next_due(game, deps.config.bot_pause_ms, commands.last_ms(deps, game.position))
+
+    def _case_due(self, case_id: bytes) -> int | None:
+        """When a case next needs the clerk. What was written there may have paused its game, or let it go on."""
+        try:
+            case = self._deps.cases.load(case_id)
+        except (CaseNotFound, Archived, Damaged):
+            return None
+        if case.game_id is not None:
+            with suppress(NotFound, Archived, Damaged):
+                if (when := self._game_due(self._deps.positions.load(case.game_id))) is not None:
+                    self._put(case.game_id, when)
+        return cases.next_due(case)
 
     def _strike(self, game_id: bytes) -> None:
         self._wire.call(("ZREM", AGENDA, game_id))
@@ -242,27 +268,30 @@ class Clerk:
         try:
             game = deps.positions.load(game_id)
         except NotFound:
-            return False
+            return cases.attend(deps, game_id)
         now = deps.clock()
-        if (when := next_due(game, deps.config.bot_pause_ms)) is None or when > now:
+        if (when := self._game_due(game)) is None or when > now:
             return False
         position = game.position
+        since = commands.last_ms(deps, position)
         try:
             if bot_seat(position) is not None:
                 act(deps, game_id)
             elif position.to_sign_off:
                 commands.close_finished(deps, game_id)
-            elif position.to_reveal or ((when := _turn_due(position)) is not None and when <= now):
+            elif position.to_reveal or ((when := _turn_due(position, since)) is not None and when <= now):
                 commands.time_out(deps, game_id)
             else:
                 self._close_idle(game_id)
+        except commands.Paused:
+            return False
         except (WrongStatus, NotYourTurn, commands.TooEarly, Nothing):
             return True  # somebody was faster: look again
         return True
 
     def _close_idle(self, game_id: bytes) -> None:
         def decide(game: Game) -> Draft:
-            if _idle_due(game.position) > self._deps.clock():
+            if _idle_due(game.position, commands.last_ms(self._deps, game.position)) > self._deps.clock():
                 raise Nothing
             draft = commands.drafted(self._deps, game)
             draft.close(ABANDONED, "idle")
@@ -277,18 +306,19 @@ class Nothing(Exception):
     """What was due has been done by somebody else."""
 
 
-def next_due(game: Game, bot_pause_ms: int) -> int | None:
+def next_due(game: Game, bot_pause_ms: int, since_ms: int | None = None) -> int | None:
     """When a game next needs the clerk (ms since 1970): a bot to act, a turn to claim, an idle table to close, a seat
-    in self-custody that is not waited for any more."""
+    in self-custody that is not waited for any more. ``since_ms``: it waits from then on, not from its last event."""
     position = game.position
+    since = position.t_ms if since_ms is None else since_ms
     if position.closed or position.create is None or position.grade != EXACT:
         return None
     if bot_seat(position) is not None:
         return position.t_ms + (bot_pause_ms if only_bots(position) else 0)
     if (due := commands.signing_due_ms(position)) is not None:
         return due
-    turn = _turn_due(position)
-    return _idle_due(position) if turn is None else min(turn, _idle_due(position))
+    turn, idle = _turn_due(position, since), _idle_due(position, since)
+    return idle if turn is None else min(turn, idle)
 
 
 def bot_seat(position: Position) -> int | None:
@@ -344,16 +374,16 @@ def _let_act(draft: Draft, seat: int) -> None:
         draft.act(seat, secrets.choice(legal).action)
 
 
-def _turn_due(position: Position) -> int | None:
+def _turn_due(position: Position, since_ms: int) -> int | None:
     """When a bot at the table claims the turn of an absent person, as any seat may."""
     seconds = position.options.turn_seconds
     if position.status != PLAYING or not seconds or not any(seat.bot for seat in position.seats):
         return None
-    return position.t_ms + seconds * 1000
+    return since_ms + seconds * 1000
 
 
-def _idle_due(position: Position) -> int:
-    return position.t_ms + position.options.idle_seconds * 1000
+def _idle_due(position: Position, since_ms: int) -> int:
+    return since_ms + position.options.idle_seconds * 1000
 
 
 def _pairs(values: list[Any]) -> dict[bytes, Any]:

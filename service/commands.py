@@ -5,7 +5,7 @@ again and the decision is taken anew, so an act that expects a version says Stal
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +21,8 @@ from events.bodies import BotName, Create
 from events.event import Event
 from events.log import AlreadyDone, Conflict, Unavailable, idempotency_key
 from events.signing import Sealed, SignedAction
+from replay.case import ANSWERED, Case
+from replay.case import OPEN as UNANSWERED
 from replay.fingerprint import rules_hash
 from replay.position import ABANDONED, EXACT, FINISHED, OPEN, PLAYING, VOID, Finding, NotYourTurn, Position
 from service.access import NotYourSeat
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 BUILD: Final = "annals 0.1.0"
 RESTORED: Final = "restored"
 KEY_LOST: Final = "key-lost"
+RULED: Final = "ruled"
 _TRIES: Final = 16
 
 
@@ -95,6 +98,14 @@ class TooEarly(Exception):
     def __init__(self, wait_ms: int | None) -> None:
         super().__init__("the table has no clock" if wait_ms is None else f"{wait_ms} ms are left")
         self.wait_ms = wait_ms
+
+
+class Paused(Exception):
+    """A dispute waits for its ruling, and the table's option says that nobody acts meanwhile."""
+
+    def __init__(self, case_id: bytes) -> None:
+        super().__init__(f"case {case_id.hex()} waits for its ruling")
+        self.case_id = case_id
 
 
 class CannotFork(Exception):
@@ -306,14 +317,17 @@ def change(deps: "Deps", game_id: bytes, decide: Callable[[Game], Draft]) -> tup
     raise Unavailable("too many others write to this game")
 
 
-def drafted(deps: "Deps", game: Game) -> Draft:
-    """A draft on a game whose record is sound.
+def drafted(deps: "Deps", game: Game, paused: bool = False) -> Draft:
+    """A draft on a game whose record is sound. ``paused``: also while a dispute pauses it.
 
     :raises Unsound: it is not.
+    :raises Paused: a dispute pauses it.
     :raises MasterMissing: its dice cannot be derived here: the key is missing, or another has its name.
     """
     if game.position.grade != EXACT:
         raise Unsound(game)
+    if not paused:
+        not_paused(deps, game.position)
     if game.chain is None:
         create, dice = game.position.create, game.position.dice
         assert create is not None
@@ -322,6 +336,31 @@ def drafted(deps: "Deps", game: Game) -> Draft:
             raise MasterMissing(create.key_id)
         game.chain = chain
     return Draft(game.position, deps.clock(), game.chain)
+
+
+def not_paused(deps: "Deps", position: Position) -> None:
+    """
+    :raises Paused: a dispute of a game that is played waits for its ruling, and the table's option says so.
+    """
+    if position.options.dispute_pauses and position.status == PLAYING:
+        case = pausing(position, deps.cases.of_game(position.game_id))
+        if case is not None:
+            raise Paused(case.case_id)
+
+
+def pausing(position: Position, cases: Sequence[Case]) -> Case | None:
+    """The first of a game's cases that nobody may act before it is ruled."""
+    if not position.options.dispute_pauses or position.status != PLAYING:
+        return None
+    waiting = (case for case in cases if case.grade == EXACT and case.state in (UNANSWERED, ANSWERED))
+    return next(waiting, None)
+
+
+def last_ms(deps: "Deps", position: Position) -> int:
+    """From when on a game waits: its last event, or the end of a dispute that paused it."""
+    if not position.options.dispute_pauses:
+        return position.t_ms
+    return max(position.t_ms, *(case.t_ms for case in deps.cases.of_game(position.game_id)), 0)
 
 
 def dice_chain(deps: "Deps", game_id: bytes, key_id: str, length: int = seeds.CHAIN_LENGTH) -> seeds.Chain:
@@ -420,6 +459,25 @@ def fork(
     origin = source.position
     if not origin.closed or origin.status not in ("finished", ABANDONED) or origin.create is None:
         raise CannotFork("not-finished")
+    rules, position = forkable(deps, source, version)
+    table = Table(
+        rules.id,
+        len(position.seats),
+        origin.create.options,
+        visibility or origin.create.visibility,
+        watching,
+        {} if sit else None,
+    )
+    forked_from = (source.id, version, position.head, position.state_hash())
+    return _open(deps, creator, table, dict(origin.create.options), rules, key, forked_from)
+
+
+def forkable(deps: "Deps", source: Game, version: int) -> tuple[Rules[Any], Position]:
+    """The rules and the position that a fork plays on from.
+
+    :raises NoSuchPosition: the game has not come so far.
+    :raises Unsound, CannotFork: nothing can be played on from there.
+    """
     position = deps.positions.at(source.id, version)
     if position.grade != EXACT:
         raise Unsound(source)
@@ -429,16 +487,47 @@ def fork(
         raise CannotFork("game-over")
     if len(codec.encode(msgspec.to_builtins(position.state), codec.STATE_LIMIT)) > FORK_LIMIT:
         raise CannotFork("too-large")
-    table = Table(
-        position.rules.id,
-        len(position.seats),
-        origin.create.options,
-        visibility or origin.create.visibility,
-        watching,
-        {} if sit else None,
+    return position.rules, position
+
+
+def resume(deps: "Deps", source: Game, version: int, game_id: bytes) -> Game:
+    """Play on from a position in the new game ``game_id``, in which everybody has the seat they had there: opened,
+    joined and begun in one append. What was done already is left as it is.
+
+    Seats that signed are in the server's custody now: nobody else can sign for them.
+
+    :raises NoSuchPosition, Unsound, CannotFork, MasterMissing, Unavailable: then nothing was written.
+    """
+    if deps.log.head(game_id).version:
+        return deps.positions.load(game_id)
+    rules, origin = forkable(deps, source, version)
+    create = origin.create
+    assert create is not None
+    chain = dice_chain(deps, game_id, deps.keyring.current)
+    body = Create(
+        rules=rules.id,
+        rules_hash=rules_hash(rules),
+        seats=len(origin.seats),
+        options=dict(create.options),
+        visibility=create.visibility,
+        watching=create.watching,
+        commit=chain.commitment,
+        chain_len=chain.length,
+        key_id=deps.keyring.current,
+        build=BUILD,
+        forked_from=(source.id, version, origin.head, origin.state_hash()),
     )
-    forked_from = (source.id, version, position.head, position.state_hash())
-    return _open(deps, creator, table, dict(origin.create.options), position.rules, key, forked_from)
+    draft = Draft(Position(game_id), deps.clock(), chain)
+    draft.create(body)
+    for number, seat in origin.seat_items():
+        player = seat.player if seat.player is not None and seat.bot is None else secrets.token_bytes(16)
+        draft.join(number, player, _choose(draft.position, {}), seat.bot)
+    draft.start(_forked_state(deps, draft.position))
+    if (creator := deps.creators.get(source.id)) is not None:
+        deps.creators.put(game_id, creator)
+    with suppress(Conflict):  # somebody was faster, with the same
+        deps.log.append(draft.events)
+    return deps.positions.load(game_id)
 
 
 def _open(
@@ -599,7 +688,7 @@ def resign(deps: "Deps", game_id: bytes, seat: int, player: bytes | None = None)
 
     def decide(game: Game) -> Draft:
         _still_holds(game, seat, player)
-        draft = drafted(deps, game)
+        draft = drafted(deps, game, paused=True)
         draft.resign(seat)
         return draft
 
@@ -625,7 +714,7 @@ def hand_over(deps: "Deps", game_id: bytes, seat: int, player: bytes) -> Accepte
 
     def decide(game: Game) -> Draft:
         _still_holds(game, seat, player)
-        draft = drafted(deps, game)
+        draft = drafted(deps, game, paused=True)
         if not game.position.seats[seat - 1].signs:
             raise MustSign(seat, signs=False)
         draft.hand_over(seat, player)
@@ -651,7 +740,7 @@ def time_out(deps: "Deps", game_id: bytes, seat: int | None = None) -> tuple[Dra
         if seat is not None and seat not in due:
             raise NotYourTurn(seat)
         absent = due[0] if seat is None else seat
-        wait_ms = waiting_ms(position, deps.clock())
+        wait_ms = waiting_ms(position, deps.clock(), last_ms(deps, position))
         if wait_ms is None or wait_ms > 0:
             raise TooEarly(wait_ms)
         if position.to_reveal:
@@ -686,7 +775,8 @@ def close_finished(deps: "Deps", game_id: bytes) -> Game:
 
 
 def void(deps: "Deps", game_id: bytes, reason: str) -> Game:
-    """Close a game that must not go on: ``restored``, its dice to come are known; ``key-lost``, nobody can make them.
+    """Close a game that must not go on: ``restored``, its dice to come are known; ``key-lost``, nobody can make
+    them; ``ruled``, a ruling says so.
 
     :raises NotFound, WrongStatus, Unsound, MasterMissing: then nothing was written.
     :raises KeyKnown: its key is not lost.
@@ -703,17 +793,19 @@ def void(deps: "Deps", game_id: bytes, reason: str) -> Game:
                 raise Unsound(game)
             draft = Draft(position, deps.clock(), None)
         else:
-            draft = drafted(deps, game)
+            draft = drafted(deps, game, paused=True)
         draft.close(VOID, reason)
         return draft
 
     return change(deps, game_id, decide)[1]
 
 
-def waiting_ms(position: Position, now_ms: int) -> int | None:
-    """How long until the turn may be claimed, in milliseconds, at least 0; None: never."""
+def waiting_ms(position: Position, now_ms: int, since_ms: int | None = None) -> int | None:
+    """How long until the turn may be claimed, in milliseconds, at least 0; None: never. ``since_ms``: from when on the
+    game waits, if not from its last event."""
     seconds = position.options.reveal_seconds if position.to_reveal else position.options.turn_seconds
-    return None if seconds == 0 else max(0, position.t_ms + seconds * 1000 - now_ms)
+    since_ms = position.t_ms if since_ms is None else since_ms
+    return None if seconds == 0 else max(0, since_ms + seconds * 1000 - now_ms)
 
 
 def signing_due_ms(position: Position) -> int | None:

@@ -70,6 +70,12 @@ class Config:
     refusals_days: int = field(
         default=30, metadata=_of("ANNALS_REFUSALS_DAYS", "how long signed refusals are kept, in days")
     )
+    dispute_days: int = field(
+        default=30, metadata=_of("ANNALS_DISPUTE_DAYS", "how long after its end a game may be disputed, in days")
+    )
+    answer_days: int = field(
+        default=7, metadata=_of("ANNALS_ANSWER_DAYS", "how long the other seats may answer a dispute, in days")
+    )
     host: str = field(default="127.0.0.1", metadata=_of("ANNALS_HOST", "address that the service listens on"))
     port: int = field(default=8000, metadata=_of("ANNALS_PORT", "port that the service listens on"))
     workers: int = field(default=2, metadata=_of("ANNALS_WORKERS", "processes that answer requests"))
@@ -133,6 +139,8 @@ _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("heartbeat_s", 0.05, 15),
     ("cache_games", 1, 10_000_000),
     ("refusals_days", 1, 3_650),
+    ("dispute_days", 1, 3_650),
+    ("answer_days", 1, 365),
 )
 _TRUTHS: Final = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 

@@ -7,7 +7,7 @@ time of creation, so that a cursor, the last member shown, stays good for ever.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +17,8 @@ from msgspec import UNSET
 
 from events.log import SHARDS, Archived, Damaged, EventLog
 from events.redis_client import Wire
+from replay.case import CLOSED, Case, Effective, effective
+from service.casebook import Casebook, CaseNotFound
 from service.positions import Game, NotFound, Positions
 
 _CURSORS: Final = "{index}:cursors"
@@ -71,6 +73,8 @@ class Row(msgspec.Struct, frozen=True):
     to_act: list[int]
     outcome: dict[str, Any] | None
     forked_from: tuple[str, int] | None
+    effective: "RowEffective | None" = None
+    """Where a ruling made it another than what was recorded."""
 
 
 class RowSeat(msgspec.Struct, frozen=True):
@@ -80,6 +84,38 @@ class RowSeat(msgspec.Struct, frozen=True):
     bot: tuple[str, int] | None
     hero: str | None
     custody: str
+
+
+class RowEffective(msgspec.Struct, frozen=True):
+    """What counts of a game after what was ruled about it."""
+
+    status: str
+    outcome: dict[str, Any] | None
+    case_id: str
+    ruling: str
+    resumed: str | None
+
+
+class CaseRow(msgspec.Struct, frozen=True):
+    """What a list shows of a case; ids are hex."""
+
+    case_id: str
+    game_id: str
+    event: int
+    state: str
+    grade: str
+    version: int
+    created_ms: int
+    updated_ms: int
+    until_ms: int
+    ruling: str | None
+
+
+class CasePage(msgspec.Struct, frozen=True):
+    """Cases, oldest first, and the cursor of the next page."""
+
+    rows: list[CaseRow]
+    next: str | None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -102,8 +138,11 @@ _WALK: Final = 200
 class Index:
     """The lists of games, in Redis."""
 
-    def __init__(self, client: redis.Redis, log: EventLog, positions: Positions) -> None:
+    def __init__(
+        self, client: redis.Redis, log: EventLog, positions: Positions, cases: Casebook | None = None
+    ) -> None:
         self._wire, self._log, self._positions = Wire(client), log, positions
+        self._cases = Casebook(client, log) if cases is None else cases
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -146,17 +185,40 @@ class Index:
         try:
             game = self._positions.load(game_id)
         except NotFound:
-            return  # a feed line is no proof
+            self._put_case(game_id)
+            return
         except (Damaged, Archived) as error:  # its row stays as it was, and the lists of all others go on
             _log.error("game-not-listed", game_id=game_id.hex(), error=str(error))
             return
-        if (row := row_of(game)) is None:
+        cases = self._cases.of_game(game_id)
+        if (row := row_of(game, cases)) is None:
             return
         create = game.position.create
         assert create is not None
         self._wire.call(("SADD", _KEY_IDS, create.key_id))
         lists = list(_lists(row, create.key_id))
-        self._script(_PUT, [_row_key(row.game_id)], [row.version, _encode(row), _member(row), *lists])
+        known = row.version + sum(case.version for case in cases)  # both only grow
+        self._script(_PUT, [_row_key(row.game_id)], [known, _encode(row), _member(row), *lists])
+
+    def _put_case(self, case_id: bytes) -> None:
+        """Write the row of a case, and what it makes of its game's."""
+        try:
+            case = self._cases.load(case_id)
+        except CaseNotFound:
+            return  # a feed line is no proof
+        except (Damaged, Archived) as error:
+            _log.error("case-not-listed", case_id=case_id.hex(), error=str(error))
+            return
+        self._cases.enter(case)
+        row = case_row_of(case)
+        lists = [f"cases:{row.state}", *([] if row.state == CLOSED else ["cases:unclosed"])]
+        self._script(_PUT, [_case_key(row.case_id)], [row.version, _encode(row), _case_member(row), *lists])
+        if case.game_id is not None and case.game_id != case_id:
+            try:
+                self._positions.load(case.game_id)
+            except (NotFound, Damaged, Archived):
+                return
+            self.put_game(case.game_id)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -222,6 +284,38 @@ class Index:
             yield from (row for row in self._rows(members) if row is not None)
             bound = f"({members[-1].decode()}"
 
+    def cases(self, state: str | None = None, limit: int = 20, cursor: str | None = None) -> CasePage:
+        """A page of cases, oldest first: those in a state, else those that are not closed.
+
+        :raises BadCursor: the cursor is none.
+        """
+        bound = "-" if cursor is None else f"({_read_cursor(cursor)}"
+        name = _list_key(f"cases:{state or 'unclosed'}")
+        (members,) = self._wire.call(("ZRANGE", name, bound, "+", "BYLEX", "LIMIT", 0, limit + 1))
+        rows = []
+        for member in members[:limit]:
+            case_id = member[12:].decode()
+            (data,) = self._wire.call(("HGET", _case_key(case_id), "row"))
+            rows.append(self._read_case(case_id, data))
+        following = _case_member(rows[-1]) if len(members) > limit and rows[-1] is not None else None
+        return CasePage([row for row in rows if row is not None], following)
+
+    def open_cases(self) -> Iterator[CaseRow]:
+        """Every case that is not closed, oldest first."""
+        cursor: str | None = None
+        while True:
+            page = self.cases(limit=_WALK, cursor=cursor)
+            yield from page.rows
+            if (cursor := page.next) is None:
+                return
+
+    def _read_case(self, case_id: str, data: bytes | None) -> CaseRow | None:
+        try:
+            return None if data is None else msgspec.json.decode(data, type=CaseRow)
+        except msgspec.DecodeError as error:
+            _log.warning("row-not-read", case_id=case_id, error=str(error))
+            return case_row_of(self._cases.load(bytes.fromhex(case_id)))
+
     def key_ids(self) -> set[str]:
         """The ids of the master keys that games which are not closed use."""
         (names,) = self._wire.call(("SMEMBERS", _KEY_IDS))
@@ -262,7 +356,41 @@ class Index:
             return self._wire.call(("EVAL", source, len(keys), *keys, *arguments))[0]
 
 
-def row_of(game: Game) -> Row | None:
+def case_row_of(case: Case) -> CaseRow:
+    """The row of a case as it stands."""
+    assert case.about is not None
+    return CaseRow(
+        case_id=case.case_id.hex(),
+        game_id=case.about[0].hex(),
+        event=case.about[1],
+        state=case.state,
+        grade=case.grade,
+        version=case.version,
+        created_ms=case.created_ms,
+        updated_ms=case.t_ms,
+        until_ms=0 if case.dispute is None else case.dispute.until,
+        ruling=None if case.ruling is None else case.ruling.ruling,
+    )
+
+
+def seen_cases(cases: Sequence[Case], version: int) -> list[Case]:
+    """The cases about events up to a version: who sees no further knows of no others."""
+    return [case for case in cases if case.about is not None and case.about[1] <= version]
+
+
+def _row_effective(effect: Effective) -> RowEffective | None:
+    if effect.case_id is None or effect.ruling is None:
+        return None
+    return RowEffective(
+        effect.status,
+        None if effect.outcome is None else msgspec.to_builtins(effect.outcome),
+        effect.case_id.hex(),
+        effect.ruling,
+        None if effect.resumed is None else effect.resumed.hex(),
+    )
+
+
+def row_of(game: Game, cases: Sequence[Case] = ()) -> Row | None:
     """The row of a game as it stands; None where not even its first event can be read."""
     position, create = game.position, game.position.create
     if create is None:
@@ -286,6 +414,7 @@ def row_of(game: Game) -> Row | None:
         to_act=position.to_act,
         outcome=None if position.outcome is None else msgspec.to_builtins(position.outcome),
         forked_from=None if create.forked_from is UNSET else (create.forked_from[0].hex(), create.forked_from[1]),
+        effective=_row_effective(effective(position.status, position.outcome, seen_cases(cases, position.version))),
     )
 
 
@@ -328,6 +457,14 @@ def _list_key(name: str) -> str:
 
 def _row_key(game_id: str) -> str:
     return f"{{index}}:game:{game_id}"
+
+
+def _case_key(case_id: str) -> str:
+    return f"{{index}}:case:{case_id}"
+
+
+def _case_member(row: CaseRow) -> str:
+    return f"{row.created_ms:012x}{row.case_id}"
 
 
 def _member(row: Row) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 import click
 import msgspec
 
+from events.case_bodies import opens_case
 from events.event import Event
 from events.log import Damage
 from replay import file
@@ -23,6 +24,7 @@ from replay.audit import (
     audit_events,
 )
 from replay.bundle import UNPACKED_LIMIT
+from replay.case_audit import audit_case_events
 from replay.words import words
 
 EXIT: Final = {VERIFIED: 0, VERIFIED_WITH_LIMITS: 0, REFUTED: 2, NOT_PROVEN: 4, UNDETERMINED: 5}
@@ -93,6 +95,8 @@ def tell(verdict: Verdict, language: str) -> None:
 def _judge(path: Path, trust: Trust, language: str) -> Verdict:
     if path.suffix == file.SUFFIX:
         items: list[Event | Damage] = list(file.read(path))
+        if items and isinstance(items[0], Event) and opens_case(items[0]):
+            return audit_case_events(items, trust, language)
         return audit_events(items, trust, language)
     with path.open("rb") as opened:
         return audit_bundle(opened.read(2 * UNPACKED_LIMIT), trust, language)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from engine.protocol import Happening
 from events import seeds
+from events.case_bodies import opens_case
 from events.event import Event
 from events.log import PAGE_LIMIT, Damage, EventLog, Head, whole
 from replay.position import Diverged, Finding, Position
@@ -164,6 +165,8 @@ class Positions:
         after: int | None = position.version
         while after is not None:
             page = self._log.read(game_id, after, PAGE_LIMIT)
+            if after == 0 and page.events and opens_case(page.events[0]):
+                raise NotFound(game_id.hex())
             for item in page.items:
                 if isinstance(item, Damage):
                     position.miss(int(item.place.partition("-")[0]), "format", item.reason)

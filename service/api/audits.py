@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+import msgspec
 from flask import Response, request
 
 from events.event import Event
@@ -10,10 +11,11 @@ from replay.audit import Trust, audit_bundle
 from replay.bundle import SUFFIX
 from service import bundles
 from service.access import View
-from service.api import shapes
+from service.api import present, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
 from service.api.tables import seen
+from service.index import case_row_of, seen_cases
 
 api = Api()
 ZIP: Final = "application/zip"
@@ -48,10 +50,15 @@ def show_audit(call: Call, game_id: bytes) -> Response:
     """Does the record hold? Chain, order, legality, draws, fingerprints, dice, signatures and the log of games, anew.
 
     `verdict` is one of five phrases; `checks` says of each check whether it passed; `limits` what this cannot show. A
-    server that judges itself proves nothing: take the bundle, and check it elsewhere.
+    server that judges itself proves nothing: take the bundle, and check it elsewhere. `cases` are the disputes of the
+    game, whose records are audited by themselves.
     """
-    items, head = _shown(call, seen(call, game_id).watched())
-    return reply(bundles.verdict(call.deps, game_id, items, head, call.language), language=call.language)
+    view = seen(call, game_id).watched()
+    items, head = _shown(call, view)
+    verdict = msgspec.structs.asdict(bundles.verdict(call.deps, game_id, items, head, call.language))
+    cases = seen_cases(call.deps.cases.of_game(game_id), view.version)
+    shown = {**verdict, "cases": [present.case_brief(case_row_of(case)) for case in cases]}
+    return reply(shown, language=call.language)
 
 
 @api.route(

@@ -60,7 +60,9 @@ def show_refusals(call: Call, game_id: bytes) -> Response:
 
     Kept for as many days as the service says (30 unless it was told otherwise), so many of each caller.
     """
-    seen(call, game_id)
+    view = seen(call, game_id)
+    if call.caller.sees_all and not view.by_role:  # what is by role is written down already
+        call.deps.accesses.note(game_id, call.player, request.endpoint or "")
     kept = call.deps.refusals.of(game_id, None if call.caller.sees_all else call.player)
     return reply(
         shapes.RefusalList(

@@ -17,6 +17,7 @@ _TAGS: Final = {
     "seats": "Sitting down, leaving, starting.",
     "play": "The state, what may be done, doing it.",
     "record": "What happened: events, positions, replay, audit.",
+    "disputes": "An event is disputed, the other seats answer, an auditor rules: a chained stream of its own.",
     "log": "The log of games: that a game began and ended so, and was not changed since.",
     "pages": "For people: the lobby, tables, the replay room, audits, rules. Clients of this API like any other.",
     "service": "The service itself.",

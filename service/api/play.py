@@ -34,7 +34,7 @@ _IF_MATCH = re.compile(r'"(\d{1,9})(?:\.[\w.-]*)?"', re.ASCII)
 _SIGNED: Final = ("signature-required", "signature-unexpected", "signature-wrong")
 _NOT_PLAYED: Final = (
     "game-not-found", "wrong-status", "not-your-seat", "which-seat", "record-not-sound", "archived", "key-missing",
-    "outcome-unknown",
+    "outcome-unknown", "game-paused",
 )  # fmt: skip
 
 
@@ -191,6 +191,7 @@ def act(call: Call, game_id: bytes) -> Response:
         action = parse(rules, call.body.action)
         if call.query.check == "1":
             game = deps.positions.load(game_id)
+            commands.not_paused(deps, game.position)
             commands.check(game, seat, action, expected)
             return reply(shapes.Checked(version=game.version, seat=seat, legal=True))
         done = commands.submit(deps, game_id, seat, action, expected, key, call.player)

@@ -9,11 +9,12 @@ from msgspec import UNSET
 
 from engine.protocol import Happening, Outcome
 from events.event import Event
+from replay.case import Case, Effective, effective
 from replay.position import EXACT, OPEN, Position
 from replay.words import Context, words
 from service.api import shapes
-from service.commands import Unsound, signing_due_ms
-from service.index import Row, RowSeat, heroes_of
+from service.commands import Unsound, pausing, signing_due_ms
+from service.index import CaseRow, Row, RowSeat, heroes_of, seen_cases
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -57,6 +58,7 @@ def game(deps: "Deps", known: "Game", position: Position) -> shapes.GameOut:
     source = None
     if create.forked_from is not UNSET:
         source = shapes.Source(game_id=create.forked_from[0].hex(), version=create.forked_from[1])
+    cases = seen_cases(deps.cases.of_game(position.game_id), position.version)
     return shapes.GameOut(
         game_id=position.game_id.hex(),
         ruleset=create.rules,
@@ -76,6 +78,8 @@ def game(deps: "Deps", known: "Game", position: Position) -> shapes.GameOut:
         to_sign_off=position.to_sign_off,
         due_at=None if (due := signing_due_ms(position)) is None else rfc3339(due),
         outcome=outcome(position.outcome),
+        effective=effect(effective(position.status, position.outcome, cases)),
+        paused_by=paused_by(position, cases),
         reason=position.reason,
         commitment=create.commit.hex(),
         options=dict(sorted(create.options.items())),
@@ -103,13 +107,30 @@ def row(known: Row, names: Mapping[str, str]) -> shapes.GameRow:
         version=known.version,
         head=known.head,
         to_act=known.to_act,
-        outcome=None if known.outcome is None else outcome(msgspec.convert(known.outcome, Outcome)),
+        outcome=_outcome(known.outcome),
+        effective=_row_effect(known),
         visibility=known.visibility,  # type: ignore[arg-type]
         watching=known.watching,
         created_at=rfc3339(known.created_ms),
         updated_at=rfc3339(known.updated_ms),
         forked_from=source,
         links={"self": f"/v1/games/{known.game_id}"},
+    )
+
+
+def case_brief(known: CaseRow) -> shapes.CaseBrief:
+    """A dispute in a list."""
+    return shapes.CaseBrief(
+        case_id=known.case_id,
+        game_id=known.game_id,
+        event=known.event,
+        state=known.state,  # type: ignore[arg-type] # one of STATES
+        grade=known.grade,  # type: ignore[arg-type]
+        opened_at=rfc3339(known.created_ms),
+        updated_at=rfc3339(known.updated_ms),
+        answer_until=rfc3339(known.until_ms),
+        ruling=known.ruling,  # type: ignore[arg-type] # one of RULINGS
+        links={"self": f"/v1/cases/{known.case_id}", "game": f"/v1/games/{known.game_id}"},
     )
 
 
@@ -132,13 +153,48 @@ def _links(game_id: str, ruleset: str, status: str, source: shapes.Source | None
         links |= {"reveal": f"{base}/reveal", "seats": f"{base}/seats", "start": f"{base}/start"}
     else:
         links |= {name: f"{base}/{name}" for name in ("state", "actions", "replay", "audit")}
-        links |= {"forks": f"/v1/games?forked_from={game_id}"}
+        links |= {"forks": f"/v1/games?forked_from={game_id}", "disputes": f"{base}/disputes"}
     if source is not None:
         links |= {
             "forked_from": f"/v1/games/{source.game_id}",
             "source_position": f"/v1/games/{source.game_id}/positions/{source.version}",
         }
     return links
+
+
+def effect(counts: Effective) -> shapes.EffectiveOut:
+    """What counts of a game."""
+    return shapes.EffectiveOut(
+        status=counts.status,  # type: ignore[arg-type] # one of STATUSES
+        outcome=outcome(counts.outcome),
+        case_id=None if counts.case_id is None else counts.case_id.hex(),
+        ruling=counts.ruling,  # type: ignore[arg-type] # one of RULINGS, not to uphold
+        resumed_as=None if counts.resumed is None else counts.resumed.hex(),
+    )
+
+
+def _row_effect(known: Row) -> shapes.EffectiveOut:
+    counts = known.effective
+    if counts is None:
+        recorded = None if known.outcome is None else msgspec.convert(known.outcome, Outcome)
+        return effect(Effective(known.status, recorded))
+    return shapes.EffectiveOut(
+        status=counts.status,  # type: ignore[arg-type]
+        outcome=_outcome(counts.outcome),
+        case_id=counts.case_id,
+        ruling=counts.ruling,  # type: ignore[arg-type]
+        resumed_as=counts.resumed,
+    )
+
+
+def _outcome(ended: dict[str, Any] | None) -> shapes.OutcomeOut | None:
+    return None if ended is None else outcome(msgspec.convert(ended, Outcome))
+
+
+def paused_by(position: Position, cases: Sequence[Case]) -> str | None:
+    """The dispute that a game waits for."""
+    case = pausing(position, cases)
+    return None if case is None else case.case_id.hex()
 
 
 def outcome(ended: Outcome | None) -> shapes.OutcomeOut | None:

@@ -13,10 +13,12 @@ from werkzeug.exceptions import HTTPException
 
 from engine.protocol import Illegal
 from events.log import Archived, Damaged, OutcomeUnknown, Unavailable
+from replay.page import moment as _moment
 from replay.position import NotYourTurn
 from replay.words import Words, add_folder, words
-from service import accounts, commands
+from service import access, accounts, cases, commands
 from service.access import NotAllowed, NotYourSeat, WatchingForbidden, WhichSeat
+from service.casebook import CaseNotFound
 from service.drafts import MustSign, WrongSignature, WrongStatus
 from service.index import BadCursor
 from service.positions import NoSuchPosition, NotFound
@@ -42,6 +44,12 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "not-your-seat": 403,
     "not-the-creator": 403,
     "watching-forbidden": 403,
+    "not-a-party": 403,
+    "seat-withdrew": 403,
+    "not-asked": 403,
+    "not-an-auditor": 403,
+    "own-case": 403,
+    "not-the-author": 403,
     # what is not there
     "not-found": 404,
     "game-not-found": 404,
@@ -52,6 +60,9 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "token-not-found": 404,
     "seat-not-found": 404,
     "not-logged-yet": 404,
+    "event-not-found": 404,
+    "case-not-found": 404,
+    "text-not-found": 404,
     # not now
     "not-your-turn": 409,
     "wrong-status": 409,
@@ -63,6 +74,14 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "too-many-tokens": 409,
     "record-not-sound": 409,
     "archived": 409,
+    "game-paused": 409,
+    "already-disputed": 409,
+    "too-many-disputes": 409,
+    "too-late": 409,
+    "already-answered": 409,
+    "wrong-case-state": 409,
+    "case-not-sound": 409,
+    "cannot-rule": 409,
     "stale": 412,
     # not so
     "illegal": 422,
@@ -209,6 +228,29 @@ _MAPPED: Final[dict[type[Exception], Callable[[Any], Problem]]] = {
         "record-not-sound", {}, {"grade": error.game.position.grade, "event": error.game.first_bad}
     ),
     commands.MasterMissing: lambda error: Problem("key-missing", headers={"Retry-After": "60"}),
+    commands.Paused: lambda error: Problem("game-paused", {}, {"case_id": error.case_id.hex()}),
+    access.NotAParty: lambda error: Problem("not-a-party"),
+    access.SeatWithdrew: lambda error: Problem("seat-withdrew", {"seat": error.seat}, {"seat": error.seat}),
+    access.NotAnAuditor: lambda error: Problem("not-an-auditor"),
+    access.OwnCase: lambda error: Problem("own-case"),
+    access.NotTheAuthor: lambda error: Problem("not-the-author"),
+    CaseNotFound: lambda error: Problem("case-not-found"),
+    cases.NotAsked: lambda error: Problem("not-asked"),
+    cases.TextNotFound: lambda error: Problem("text-not-found"),
+    cases.NoSuchEvent: lambda error: Problem("event-not-found", {}, {"version": error.version}),
+    cases.AlreadyDisputed: lambda error: Problem("already-disputed", {}, {"case_id": error.case_id.hex()}),
+    cases.TooManyDisputes: lambda error: Problem("too-many-disputes"),
+    cases.TooLate: lambda error: Problem("too-late", {}, {"until": _moment(error.until_ms)}),
+    cases.AlreadyAnswered: lambda error: Problem("already-answered"),
+    cases.WrongState: lambda error: Problem(
+        "wrong-case-state",
+        {"state": error.state, "needed": error.needed},
+        {"state": error.state, "needed": error.needed},
+    ),
+    cases.CaseUnsound: lambda error: Problem(
+        "case-not-sound", {}, {"grade": error.case.grade, "event": error.case.first_bad}
+    ),
+    cases.CannotRule: lambda error: Problem("cannot-rule", {}, {"reason": error.why}),
     Archived: lambda error: Problem("archived"),
     Damaged: lambda error: Problem("record-not-sound", {}, {"grade": "DIVERGED", "event": None}),
     OutcomeUnknown: lambda error: Problem("outcome-unknown", headers={"Retry-After": "1"}),

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from engine.registry import game_name
 from events.event import Event
 from events.log import whole
+from replay.case import effective
 from replay.page import replay_page
 from replay.pictures import DRAWINGS, export, picture
 from replay.replay import Replay
@@ -21,6 +22,7 @@ from service.api.play import state_of
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
 from service.api.tables import seen
+from service.index import seen_cases
 
 api = Api()
 NDJSON: Final = "application/x-ndjson"
@@ -247,6 +249,10 @@ def show_replay(call: Call, game_id: bytes) -> Response:
             spoilers=query.spoilers == "1",
             names=names,
         )
+        if query.spoilers == "1":
+            last = replay.at(len(replay))
+            cases = seen_cases(call.deps.cases.of_game(game_id), len(replay))
+            page["effective"] = present.effect(effective(last.status, last.outcome, cases))
     return reply(page, language=call.language)
 
 

@@ -258,6 +258,19 @@ class OutcomeOut(Out, frozen=True):
     facts: Plain
 
 
+class EffectiveOut(Out, frozen=True):
+    """What counts of a game: as it was recorded, or as a ruling has it (`case_id`, `ruling`).
+
+    `resumed_as`: the game in which play goes on from where the ruling said.
+    """
+
+    status: Status
+    outcome: OutcomeOut | None
+    case_id: Id | None
+    ruling: Literal["void", "correct", "resume"] | None
+    resumed_as: Id | None
+
+
 class Source(Out, frozen=True):
     """The position that a fork plays on from."""
 
@@ -270,6 +283,8 @@ class GameOut(Out, frozen=True):
 
     `to_reveal`: the seats in self-custody whose first link play waits for, once the table is started; `to_sign_off`:
     those that have not vouched yet for how the game ended. `due_at`: when the first of them is not waited for any more.
+    `effective` is what counts after what was ruled in disputes, `status` and `outcome` are what was recorded.
+    `paused_by`: the dispute that nobody acts before it is ruled.
     """
 
     game_id: Id
@@ -283,6 +298,8 @@ class GameOut(Out, frozen=True):
     to_sign_off: list[int]
     due_at: Time | None
     outcome: OutcomeOut | None
+    effective: EffectiveOut
+    paused_by: Id | None
     reason: str | None
     commitment: Hash
     options: Plain
@@ -313,6 +330,7 @@ class GameRow(Out, frozen=True):
     head: Hash
     to_act: list[int]
     outcome: OutcomeOut | None
+    effective: EffectiveOut
     visibility: Visibility
     watching: str
     created_at: Time
@@ -561,6 +579,7 @@ class ReplayOut(Out, frozen=True):
     chapters: list[ChapterOut]
     length: int | UnsetType = UNSET
     outcome: Plain | UnsetType | None = UNSET
+    effective: EffectiveOut | UnsetType = UNSET
 
 
 class ChangeOut(Out, frozen=True):
@@ -681,8 +700,26 @@ class LimitOut(Out, frozen=True):
     text: str
 
 
+class CaseBrief(Out, frozen=True):
+    """A dispute in short: about which event, how far it has come, and whether its own record holds."""
+
+    case_id: Id
+    game_id: Id
+    event: int
+    state: Literal["open", "answered", "ruled", "closed"]
+    grade: Grade
+    opened_at: Time
+    updated_at: Time
+    answer_until: Time
+    ruling: Literal["uphold", "void", "correct", "resume"] | None
+    links: dict[str, str]
+
+
 class VerdictOut(Out, frozen=True):
-    """What an audit found. `code`: the first check that fails, `event`: where, `who`: whom it is proved against."""
+    """What an audit found. `code`: the first check that fails, `event`: where, `who`: whom it is proved against.
+
+    `cases`: the disputes of the game, where it is one of this service's.
+    """
 
     verdict: Literal["VERIFIED", "VERIFIED WITH LIMITS", "REFUTED", "NOT PROVEN", "UNDETERMINED"]
     words: str
@@ -692,6 +729,7 @@ class VerdictOut(Out, frozen=True):
     checks: list[CheckOut]
     limits: list[LimitOut]
     events: int
+    cases: list[CaseBrief] | UnsetType = UNSET
 
 
 # -- queries ---------------------------------------------------------------------------------------------------------

@@ -32,7 +32,16 @@ def seen(call: Call, game_id: bytes) -> View:
     """
     game, deps = call.deps.positions.load(game_id), call.deps
     creator = deps.creators.get(game_id) if call.caller.player is not None else None
-    return look(game, call.caller, creator, deps.clock())
+    view = look(game, call.caller, creator, deps.clock())
+    if view.by_role and call.caller.player is not None:
+        deps.accesses.note(game_id, call.caller.player, request.endpoint or "")
+    return view
+
+
+def ruled_tag(call: Call, game_id: bytes) -> str | None:
+    """What an entity tag says of a game's disputes, where there are any: they change what is shown of it, too."""
+    known = sum(case.version for case in call.deps.cases.of_game(game_id))
+    return f"d{known}" if known else None
 
 
 def at(call: Call, view: View) -> Position:
@@ -112,7 +121,9 @@ def _shown(call: Call, row: Row) -> Row:
     if player is not None and any(seat.player_id == player.hex() for seat in row.seats):
         return row
     view = seen(call, bytes.fromhex(row.game_id))
-    return row if view.version == row.version else row_of(Game(at(call, view))) or row
+    if view.version == row.version:
+        return row
+    return row_of(Game(at(call, view)), call.deps.cases.of_game(view.game.id)) or row
 
 
 @api.route(
@@ -128,12 +139,13 @@ def _shown(call: Call, row: Row) -> Row:
 def show_game(call: Call, game_id: bytes) -> Response:
     """A game: status, seats, version, head, whose turn, outcome, links."""
     deps = call.deps
+    ruled = ruled_tag(call, game_id)
     if deps.positions.is_open_to_all(game_id):
-        tag = tagged(deps.log.head(game_id).version, "g")
+        tag = tagged(deps.log.head(game_id).version, "g", ruled)
         if unchanged(tag):
             return not_modified(tag)
     view = seen(call, game_id)
-    tag = tagged(view.version, "g")
+    tag = tagged(view.version, "g", ruled)
     if unchanged(tag):
         return not_modified(tag)
     return reply(present.game(deps, view.game, at(call, view)), headers={"ETag": tag})

@@ -66,6 +66,11 @@ class Situation:
             while self.table.shown(self.people["seat"])["status"] == "playing":
                 done = self.table.act({"type": "end-turn"}, self.table.version, self.people["seat"])
                 assert done.status_code == 201
+        if "dispute by" in section:
+            disputes = house.auditor() if "another auditor" in section else self.people["seat"]
+            made = disputes.post(f"{self.table.path}/disputes", json={"event": 5, "text": "Not so."})
+            assert made.status_code == 201, made.text
+            self.case = f"/v1/cases/{made.json['case_id']}"
 
     def self_custody(self, section: str, visibility: str, options: dict[str, Any]) -> None:
         """A seat signs, and bots play the others."""
@@ -170,6 +175,20 @@ CALLS: dict[str, Do] = {
     ),
     "`POST /v1/games/{id}/seats/{n}/custody`": lambda s, who: who.post(f"{s.table.path}/seats/2/custody"),
     "`POST /v1/games/{id}/timeout`": lambda s, who: (s.late(), who.post(f"{s.table.path}/timeout"))[1],
+    "`GET /v1/games/{id}/disputes`": lambda s, who: who.get(f"{s.table.path}/disputes"),
+    "`POST /v1/games/{id}/disputes`": lambda s, who: who.post(
+        f"{s.table.path}/disputes", json={"event": 5, "text": "Not so."}
+    ),
+    "`GET /v1/cases`": lambda s, who: who.get("/v1/cases"),
+    "`GET /v1/cases/{c}`": lambda s, who: who.get(s.case),
+    "`GET /v1/cases/{c}/events`": lambda s, who: who.get(f"{s.case}/events"),
+    "`GET /v1/cases/{c}/audit`": lambda s, who: who.get(f"{s.case}/audit"),
+    "`POST /v1/cases/{c}/answers`": lambda s, who: who.post(f"{s.case}/answers", json={"text": "So."}),
+    "`POST /v1/cases/{c}/ruling`": lambda s, who: who.post(
+        f"{s.case}/ruling", json={"ruling": "uphold", "text": "As it stands."}
+    ),
+    "`POST /v1/cases/{c}/withdraw`": lambda s, who: who.post(f"{s.case}/withdraw"),
+    "`DELETE /v1/cases/{c}/texts/{n}`": lambda s, who: who.delete(f"{s.case}/texts/2"),
     "`POST /v1/games/{id}/forks`": lambda s, who: who.post(f"{s.table.path}/forks", json={"version": 6}),
 }
 
@@ -193,11 +212,12 @@ def test_every_operation_on_a_game_stands_in_a_table(house: Any) -> None:
         f"{method.upper()} {path}"
         for path, methods in house.nobody.get("/openapi.json").json["paths"].items()
         for method in methods
-        if path.startswith("/v1/games/")
+        if path.startswith(("/v1/games/", "/v1/cases"))
     }
     written = {
         re.sub(r"\?.*", "", call.split("`")[1]).replace("{id}", "{game_id}").replace("seats/{n}", "seats/{seat}")
         .replace("positions/{n}", "positions/{version}").replace("receipts/{n}", "receipts/{seq}")
+        .replace("{c}", "{case_id}").replace("texts/{n}", "texts/{seq}")
         for _, call, _ in ROWS
     }  # fmt: skip
     assert described == written
