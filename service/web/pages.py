@@ -1,6 +1,7 @@
 """The pages of the service, and the session of a browser. What they show they fetch from the public API."""
 
 import base64
+import gzip
 import hashlib
 from collections.abc import Callable
 from functools import cache, wraps
@@ -262,6 +263,11 @@ def _files() -> dict[str, bytes]:
     return files | {"picture.css": STYLE.encode()}
 
 
+@cache
+def _packed(name: str) -> bytes:
+    return gzip.compress(_files()[name], mtime=0)
+
+
 @api.route(
     "GET",
     "/static/<string:name>",
@@ -272,11 +278,14 @@ def _files() -> dict[str, bytes]:
     problems=("not-found",),
 )
 def show_static(call: Call, name: str) -> Response:
-    """A file of the pages."""
+    """A file of the pages; packed for whoever unpacks it."""
     if (data := _files().get(name)) is None:
         raise Problem("not-found")
     kind = f"{_TYPES[Path(name).suffix]}; charset=utf-8"
-    response = Response(data, headers={"Cache-Control": "public, no-cache"}, content_type=kind)
+    headers = {"Cache-Control": "public, no-cache", "Vary": "Accept-Encoding"}
+    if request.accept_encodings.quality("gzip"):
+        data, headers["Content-Encoding"] = _packed(name), "gzip"
+    response = Response(data, headers=headers, content_type=kind)
     response.add_etag()
     response.make_conditional(request)
     return response

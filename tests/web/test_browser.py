@@ -194,7 +194,7 @@ def test_a_hero_that_could_be_swapped_does_not_hide_its_tile(visitor: Any) -> No
 
 
 def side_by_side(ada: Any) -> str | None:
-    """Xanros beside the other hero at a new table, in turn, free to step: the other's tile. None: it came otherwise."""
+    """Xanros beside the other hero at a new table, free to step there: the other's tile. None: it came otherwise."""
     ada.goes("/").page.wait_for_selector("[name=choice-2-hero]")
     ada.page.select_option("[name=choice-1-hero]", "xanros")
     ada.page.select_option("[name=who-2]", "me")
@@ -500,11 +500,11 @@ def test_a_page_weighs_less_than_150_kilobytes(visitor: Any, finished: str, temp
     one = visitor()
     weight: list[int] = []
 
-    def came(response: Any) -> None:
-        if "/v1/" not in response.url:
-            weight.append(len(response.body()))
+    def came(request: Any) -> None:
+        if "/v1/" not in request.url:
+            weight.append(request.sizes()["responseBodySize"])  # as it travels: scripts and styles are packed
 
-    one.page.on("requestfinished", lambda request: came(request.response()))
+    one.page.on("requestfinished", came)
     one.goes(template.format(finished))
     ready(one.page, template)
     assert 10_000 < sum(weight) < 150_000
