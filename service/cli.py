@@ -141,6 +141,85 @@ def void(reason: str, games: tuple[str, ...], data: Path | None) -> None:
     click.echo(f"{closed} games closed")
 
 
+@main.group()
+def case() -> None:
+    """The auditor's desk: disputes, and rulings on them."""
+
+
+_AUDITOR = click.option("--auditor", required=True, metavar="PLAYER", help="Who looks and rules: a player's id.")
+
+
+@case.command("list")
+@click.option("--state", type=click.Choice(["open", "answered", "ruled", "closed"]), help="[those not closed]")
+@_database
+def list_cases(state: str | None, data: Path | None) -> None:
+    """List the disputes that wait, those that have waited longest first."""
+    from service.case_desk import show_list
+
+    with _Opened(data) as deps:
+        show_list(deps, state)
+
+
+@case.command("show")
+@click.argument("case_id", metavar="CASE")
+@_AUDITOR
+@click.option("--lang", default="en", type=click.Choice(["en", "fr", "ja"]), show_default=True)
+@_database
+def show_case(case_id: str, auditor: str, lang: str, data: Path | None) -> None:
+    """Show CASE: the event and those around it, what was said, refusals kept. That it was read is written down."""
+    from service.case_desk import show
+
+    with _Opened(data) as deps, _on_a_case():
+        show(deps, _game_id(case_id), _game_id(auditor), lang)
+
+
+@case.command("rule")
+@click.argument("case_id", metavar="CASE")
+@click.argument("ruling", type=click.Choice(["uphold", "void", "correct", "resume"]))
+@_AUDITOR
+@click.option("--text", required=True, help="The reasons: everybody who may see the game reads them.")
+@click.option("--winner", "winners", type=click.IntRange(1, 255), multiple=True, help="correct: a winning seat.")
+@click.option("--score", "scores", type=int, multiple=True, help="correct: the score of each seat, in seat order.")
+@click.option("--version", type=click.IntRange(1), help="resume: play goes on from here.")
+@_database
+def rule_case(
+    case_id: str,
+    ruling: str,
+    auditor: str,
+    text: str,
+    winners: tuple[int, ...],
+    scores: tuple[int, ...],
+    version: int | None,
+    data: Path | None,
+) -> None:
+    """Rule on CASE: uphold what was recorded, void the game, correct its result, or resume it from a version."""
+    from service.case_desk import rule
+
+    with _Opened(data, reading=False) as deps, _on_a_case():
+        rule(deps, _game_id(case_id), _game_id(auditor), ruling, text, list(winners), list(scores), version)
+
+
+@contextmanager
+def _on_a_case() -> Iterator[None]:
+    """Whatever is refused there, as a sentence."""
+    from service.access import NotAnAuditor, OwnCase
+    from service.api.problems import meaning, problem_of
+    from service.casebook import CaseNotFound
+    from service.cases import CannotRule, CaseUnsound, WrongState
+    from service.commands import MasterMissing, Unsound
+    from service.positions import NoSuchPosition, NotFound
+
+    try:
+        yield
+    except (
+        CaseNotFound, NotAnAuditor, OwnCase, WrongState, CannotRule, CaseUnsound, MasterMissing, Unsound, NotFound,
+        NoSuchPosition,
+    ) as error:  # fmt: skip
+        problem = problem_of(error, "en")
+        assert problem is not None
+        _give_up(f"{problem.code}: {meaning(problem.code, 'en')} ({error})")
+
+
 @main.command()
 @_database
 def reindex(data: Path | None) -> None:

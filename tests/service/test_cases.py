@@ -687,3 +687,76 @@ def test_the_service_says_what_it_is_in_every_language(affair: Affair) -> None:
     told = {lang: affair.ada.get(f"{case}?lang={lang}").json["around"][0]["words"] for lang in ("en", "fr", "ja")}
     assert len(set(told.values())) == 3
     assert re.search(r"[ぁ-んァ-ヶ一-龠]", told["ja"])
+
+
+# -- the command line ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(affair: Affair, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`annals case` over the affair's database."""
+    from click.testing import CliRunner
+
+    from service import cli
+
+    class Opened:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            """Whatever is asked for, it is this house."""
+
+        def __enter__(self) -> Any:
+            return affair.house.deps
+
+        def __exit__(self, *_: object) -> None:
+            """The house stays open."""
+
+    monkeypatch.setattr(cli, "_Opened", Opened)
+    return lambda *arguments: CliRunner().invoke(cli.main, ["case", *arguments])
+
+
+def test_the_desk_on_the_command_line_lists_shows_and_rules(affair: Affair, desk: Any) -> None:
+    case = affair.opens()
+    name, auditor = case.rpartition("/")[2], ("--auditor", affair.audrey.id)
+    assert f"{name}  open " in desk("list").output
+    early = desk("rule", name, "void", *auditor, "--text", "Too soon.")
+    assert (early.exit_code, "wrong-case-state" in str(early.exception)) == (1, True)
+    affair.answers(case)
+    shown = desk("show", name, *auditor)
+    assert shown.exit_code == 0, shown.output
+    assert ">    7" in shown.output
+    assert "dispute by Ada, seat 1" in shown.output
+    assert "It was not." in shown.output
+    assert [one["what"] for one in affair.ada.get(case).json["access"]] == ["annals case show"]
+    scores = ("--winner", "2", "--score", "0", "--score", "5")
+    ruled = desk("rule", name, "correct", *auditor, "--text", "The dice say so.", *scores)
+    assert ruled.exit_code == 0, ruled.output
+    assert "winners [2], scores [0, 5]" in ruled.output
+    assert affair.everywhere()[1]["outcome"]["winners"] == [2]
+    assert desk("list").output == "0 cases\n"
+    assert name in desk("list", "--state", "closed").output
+
+
+def test_the_command_line_refuses_who_is_no_auditor_and_what_is_no_case(affair: Affair, desk: Any) -> None:
+    name = affair.heard().rpartition("/")[2]
+    for verb in (("show", name), ("rule", name, "void", "--text", "Mine.")):
+        refused = desk(*verb, "--auditor", affair.ada.id)
+        assert "not-an-auditor" in str(refused.exception)
+    missing = desk("show", affair.table.id, "--auditor", affair.audrey.id)
+    assert "case-not-found" in str(missing.exception)
+    assert affair.table.problem(affair.ada.get(f"/v1/cases/{affair.table.id}")) == "404 case-not-found"
+
+
+def test_the_events_of_a_case_are_judged_without_the_service(affair: Affair, tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from service.cli import main
+
+    case = affair.heard()
+    assert affair.rules(case, "void").status_code == 201
+    stored = affair.eve.get(f"{case}/events", {"Accept": "application/vnd.annals.events"})
+    assert stored.content_type == "application/vnd.annals.events"
+    path = tmp_path / "case.annals"
+    path.write_bytes(stored.data)
+    judged = CliRunner().invoke(main, ["verify", str(path)])
+    assert (judged.exit_code, "VERIFIED WITH LIMITS" in judged.output) == (0, True), judged.output
+    path.write_bytes(stored.data.replace(b"void", b"voix"))
+    assert CliRunner().invoke(main, ["verify", str(path)]).exit_code == 4
