@@ -24,6 +24,7 @@ import pytest
 
 from events.embedded import Embedded
 from events.redis_client import connect
+from service import serve
 
 ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")
@@ -282,6 +283,24 @@ def test_data_is_found_again_after_a_restart(service: Service) -> None:
     player.check()
     names = {seat["name"] for seat in player.call("GET", player.game).json()["seats"]}
     assert "Ada" in names
+
+
+def test_a_port_that_is_busy_for_a_moment_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = threading.Event()
+    monkeypatch.setattr(serve, "_tell", lambda text: busy.set())
+    ports: list[int] = []
+
+    def listen(port: int) -> None:
+        with serve._listen("127.0.0.1", port) as listener:
+            ports.append(listener.getsockname()[1])
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        thread = threading.Thread(target=listen, args=(port,))
+        thread.start()
+        assert busy.wait(10)
+    thread.join(20)
+    assert ports == [port]
 
 
 def test_a_port_that_is_taken_is_said_plainly(service: Service, tmp_path: Path) -> None:
