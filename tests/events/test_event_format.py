@@ -11,9 +11,11 @@ import pytest
 
 from events import codec, seeds
 from events.bodies import BODIES, plain, read_body
+from events.case_bodies import CASE_BODIES, hidden, read_case_body
 from events.event import CASE_KINDS, GAME_KINDS, Event, event_hash, genesis
 from events.log import idempotency_key
 from events.redis_log import Keys, feed_key
+from replay.case import fold_case
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "event-format.md").read_text()
 
@@ -32,6 +34,7 @@ BYTES = [bytes.fromhex(block) for block in blocks("event")]
 HASHES = [bytes.fromhex(block) for block in blocks("hash")]
 EVENTS = [Event.read(data) for data in BYTES]
 CREATE, JOIN, BOT, LOCK, SEEDED, ACT, CLOSE = EVENTS
+CASE = [Event.read(bytes.fromhex(block)) for block in blocks("case")]
 
 
 def tag(name: str) -> bytes:
@@ -162,7 +165,8 @@ def test_a_signed_action_is_an_array_of_ten() -> None:
 
 def test_the_values_beside_the_bytes_are_those_in_them() -> None:
     shown = re.findall(r"^seat (\S+)  body (.*)$", PAGE, re.MULTILINE)
-    assert [(seat, body) for seat, body in shown] == [(_shown(event.seat), _shown(event.body)) for event in EVENTS]
+    events = [*EVENTS, *CASE]
+    assert [(seat, body) for seat, body in shown] == [(_shown(event.seat), _shown(event.body)) for event in events]
 
 
 def _shown(value: Any) -> str:
@@ -185,8 +189,36 @@ def test_the_table_of_kinds_is_the_closed_list_with_every_key() -> None:
     for kind, body in BODIES.items():
         named = set(re.findall(r"`(\w+)`", rows[kind]))
         assert set(body.__struct_fields__) <= named | {"f"}, kind
-    for kind in CASE_KINDS:
-        assert f"`{kind}`" in PAGE
+
+
+def test_the_table_of_kinds_of_a_case_is_the_closed_list_with_every_key() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.partition("\n## Cases")[2].partition("\n## ")[0], re.M))
+    assert set(rows) == CASE_KINDS == set(CASE_BODIES)
+    for kind, body in CASE_BODIES.items():
+        assert set(body.__struct_fields__) <= set(re.findall(r"`(\w+)`", rows[kind])), kind
+
+
+def test_the_case_is_chained_typed_and_holds_only_hashes_of_its_texts() -> None:
+    values = dict(line.split() for line in blocks("case-values")[0].splitlines())
+    case_id = bytes.fromhex(values["case"])
+    prev = sha256(tag("genesis") + sized(case_id))
+    hashes = [bytes.fromhex(block) for block in blocks("case-hash")]
+    for number, (event, stored_hash) in enumerate(zip(CASE, hashes, strict=True), 1):
+        assert (event.game_id, event.seq, event.prev) == (case_id, number, prev)
+        assert stored_hash == event.hash == sha256(tag("event") + event.data)
+        assert codec.encode(plain(read_case_body(event.kind, event.body))) == codec.encode(event.body)
+        prev = stored_hash
+    told = PAGE.partition("\n## A case in hex")[2].partition("```")[0].replace("\n", " ")
+    said = re.findall(r'"([A-Z][^"]*\.)"', told)
+    spoken = [event for event in CASE if "text" in event.body]
+    assert len(said) == len(spoken) == 3
+    for number, (text, event) in enumerate(zip(said, spoken, strict=True)):
+        salt = bytes.fromhex(values[f"salt{number}"])
+        h = sha256(tag("hidden") + salt + sized(text.encode()))
+        assert h == bytes.fromhex(values[f"h{number}"]) == event.body["text"]["h"] == hidden(salt, text)
+    assert CASE[0].body["about"] == [CREATE.game_id, 6, ACT.hash]
+    folded = fold_case(case_id, CASE)
+    assert (folded.grade, folded.state) == ("EXACT", "closed")
 
 
 @pytest.mark.parametrize("name", ["stream", "meta", "idem"])
