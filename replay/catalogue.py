@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from engine.protocol import Options, Rules
 from engine.registry import RULESETS, game_name
 from replay.games import telling
+from replay.luck import LOTS
 
 Messages = dict[str, frozenset[str]]
 """Message -> the placeholders it may use."""
@@ -74,6 +75,42 @@ TABLE: Final[dict[str, tuple[str, ...]]] = (
 )
 
 
+LUCK: Final[dict[str, tuple[str, ...]]] = {
+    "luck.seat": ("seat",),
+    "luck.measured": ("deviation", "expected", "got", "measure", "rolls"),
+    "luck.measured.share": ("deviation", "expected", "got", "measure", "rolls"),
+    "luck.tail.more": ("games", "got", "percent"),
+    "luck.tail.fewer": ("games", "got", "percent"),
+    "luck.method.exact": (),
+    "luck.method.normal": (),
+    "luck.interval": ("high", "low"),
+    "luck.shift": ("shift",),
+    "luck.shift.share": ("shift",),
+    "luck.faces": ("counts", "game", "n", "p", "purpose"),
+    "luck.faces.not-checked": ("game", "n", "purpose"),
+    "luck.pairs": ("game", "n", "p", "purpose"),
+    "luck.pairs.not-checked": ("game", "n", "purpose"),
+    "luck.places": ("counts", "game", "n", "p", "purpose"),
+    "luck.places.not-checked": ("game", "n", "purpose"),
+    "luck.corrected": ("corrected",),
+    "luck.findable": ("fair", "findable"),
+    "luck.evidence": ("evidence",),
+    "luck.recomputed.yes": ("count",),
+    "luck.recomputed.no": ("count",),
+    "luck.recomputed.elsewhere": (),
+    "luck.tests": ("percent", "tests"),
+    "luck.no-verdict": (),
+    "luck.player": ("games", "left"),
+    "luck.service": ("games", "left"),
+    "luck.picture.title": (),
+    "luck.picture.luck": (),
+    "luck.picture.score": (),
+    "luck.picture.nothing": (),
+    "luck.picture.line": ("luck", "name", "score"),
+} | {f"luck.measure.{game}.{measure}": () for game, said in LOTS.items() for measure in said.measures}
+"""What the luck report says."""
+
+
 def options(options: type[Options], inherited: Collection[str] = ()) -> Iterator[str]:
     """The options of a ruleset that are not ``inherited``, and the values of those that choose among words."""
     hints = typing.get_type_hints(options)
@@ -129,7 +166,7 @@ def chapters(rules: Rules[Any]) -> Iterator[tuple[str, str]]:
 
 def domains() -> dict[str, Messages]:
     """The messages of every catalogue file, by its domain."""
-    found = {"table": table()}
+    found = {"table": table(), "luck": {message: frozenset(facts) for message, facts in LUCK.items()}}
     for rules in RULESETS.values():
         found.setdefault(game_name(rules.id), {}).update(game(rules))
     return found

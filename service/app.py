@@ -7,7 +7,7 @@ from flask import Flask
 from jinja2 import ChoiceLoader, PackageLoader
 
 from service import observe
-from service.api import audits, cases, evidence, log, meta, play, players, reasons, record, rulesets, tables
+from service.api import audits, cases, evidence, fortunes, log, meta, play, players, reasons, record, rulesets, tables
 from service.api.routing import BODY_LIMIT, install_errors, install_headers
 from service.web import pages
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from service.bootstrap import Deps
 
 _log = structlog.get_logger()
-_PARTS = (players, rulesets, tables, play, record, reasons, audits, evidence, cases, log, meta, pages)
+_PARTS = (players, rulesets, tables, play, record, reasons, fortunes, audits, evidence, cases, log, meta, pages)
 meta.everything.routes[:] = [route for part in _PARTS for route in part.api.routes]
 
 

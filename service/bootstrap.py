@@ -15,6 +15,7 @@ from service.clock import Clock, system_clock
 from service.config import Config
 from service.index import Index
 from service.keys import BadKeyring, Keyring, new_key_id
+from service.luck import Luck
 from service.positions import Positions
 from service.receipts import Notary, Refusals
 from service.signing_keys import SigningKeys
@@ -38,6 +39,7 @@ class Deps:
     refusals: Refusals
     cases: Casebook
     accesses: Accesses
+    luck: Luck
     hub: Any = None
 
     def missing_keys(self) -> list[str]:
@@ -90,6 +92,7 @@ def bootstrap(
         refusals=Refusals(client, clock, config.refusals_days),
         cases=cases,
         accesses=Accesses(client, clock),
+        luck=Luck(),
     )
 
 

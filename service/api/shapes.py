@@ -682,6 +682,109 @@ class UnderOut(Out, frozen=True):
     otherwise: list[OtherwiseOut]
 
 
+class MeasuredOut(Out, frozen=True):
+    """One measure over so many `rolls`: what came (`got`), and what fair dice give on average.
+
+    `at_least`, `at_most`: the odds of as much, or as little, from fair dice, exact unless `method` says otherwise;
+    `lucky`: 1 where more is lucky, -1 where less is; `shift`: what so many rolls would have shown in four of five
+    cases; `share`: of hits, with its interval (95%).
+    """
+
+    measure: str
+    name: str
+    rolls: int
+    got: int
+    expected: float
+    deviation: float
+    at_least: float
+    at_most: float
+    method: Literal["exact", "normal", "chi-square", "none"]
+    lucky: int
+    shift: float
+    share: tuple[float, float, float] | None
+    words: list[str]
+
+
+class TestedOut(Out, frozen=True):
+    """One test of docs/luck.md on one kind of dice. `p` is null where nothing was tested.
+
+    `corrected`: for all tests made (Holm); `findable`: odds of one face that so many dice would have shown in four of
+    five cases; `evidence`: an e-value that may be looked at as often as one likes.
+    """
+
+    kind: str
+    test: Literal["faces", "pairs", "places"]
+    n: int
+    counts: list[int]
+    statistic: float | None
+    p: float | None
+    corrected: float | None
+    method: Literal["exact", "normal", "chi-square", "none"]
+    findable: float | None
+    evidence: float | None
+    words: list[str]
+
+
+class RollOut(Out, frozen=True):
+    """One roll: what it got, and how many of the equally likely cases give `low`, `low + 1`, ... (`weights`)."""
+
+    version: int
+    measure: str
+    got: int
+    expected: float
+    low: int
+    weights: list[int]
+
+
+class SeatLuckOut(Out, frozen=True):
+    """The luck of one seat."""
+
+    seat: int
+    name: str
+    measures: list[MeasuredOut]
+    rolls: list[RollOut]
+
+
+class LuckLineOut(Out, frozen=True):
+    """A seat over time, as (version, value): beyond what fair dice give on average (up is lucky), and its score."""
+
+    seat: int
+    name: str
+    luck: list[tuple[int, float]]
+    score: list[tuple[int, int]]
+
+
+class LuckOut(Out, frozen=True):
+    """The luck of a game: no verdict. `recomputed`: do all draws follow from what was committed before it began?
+
+    `tests`: how many were made; `registered`: where they were listed before anybody looked.
+    """
+
+    game_id: Id
+    version: int
+    ruleset: str
+    draws: int
+    recomputed: bool
+    tests: int
+    registered: str
+    seats: list[SeatLuckOut]
+    lines: list[LuckLineOut]
+    dice: list[TestedOut]
+    words: list[str]
+
+
+class AllLuckOut(Out, frozen=True):
+    """The luck of `games` that are over; `left`: so many more were not looked at. `measures`: by game."""
+
+    games: int
+    left: int
+    tests: int
+    registered: str
+    measures: dict[str, list[MeasuredOut]]
+    dice: list[TestedOut]
+    words: list[str]
+
+
 class CheckOut(Out, frozen=True):
     """One check of an audit; `event`: where it fails or is limited; `rule`: what an illegal action is against."""
 
@@ -799,6 +902,18 @@ class DiffQuery(SeatQuery, frozen=True):
 
     old: Version = 0
     new: Version | UnsetType = UNSET
+
+
+class AtQuery(Query, frozen=True):
+    """Up to which position; by default the newest one."""
+
+    at: Version | UnsetType = UNSET
+
+
+class LuckPictureQuery(AtQuery, frozen=True):
+    """How it is drawn: `auto` follows the reader's preference."""
+
+    theme: Literal["auto", "light", "dark"] = "auto"
 
 
 class ConsistencyQuery(Query, frozen=True, rename={"from_size": "from"}):

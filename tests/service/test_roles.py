@@ -154,6 +154,8 @@ CALLS: dict[str, Do] = {
     "`GET /v1/games/{id}/diff`": lambda s, who: who.get(f"{s.table.path}/diff"),
     "`GET /v1/games/{id}/divergence/{other_id}`": lambda s, who: who.get(f"{s.table.path}/divergence/{s.table.id}"),
     "`GET /v1/games/{id}/under/{ruleset}`": lambda s, who: who.get(f"{s.table.path}/under/donjon@1"),
+    "`GET /v1/games/{id}/luck`": lambda s, who: who.get(f"{s.table.path}/luck"),
+    "`GET /v1/games/{id}/luck.svg`": lambda s, who: who.get(f"{s.table.path}/luck.svg"),
     "`GET /v1/games/{id}/audit`": lambda s, who: who.get(f"{s.table.path}/audit"),
     "`GET /v1/games/{id}/bundle`": lambda s, who: who.get(f"{s.table.path}/bundle"),
     "`GET /v1/games/{id}/proofs/open`": lambda s, who: (s.logged(), who.get(f"{s.table.path}/proofs/open"))[1],
