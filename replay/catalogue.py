@@ -22,8 +22,10 @@ CHECKS: Final = tuple(f"V{number}" for number in range(15))
 LIMITS: Final = (
     "custodial", "seeds", "no-receipts", "no-log", "handed-over", "not-closed", "unsigned-export", "own-policy",
     "no-witness", "close-not-logged", "opened-late", "no-checkpoint", "no-signoff", "receipt-beyond",
-    "rules-not-folded", "forked",
+    "rules-not-folded", "forked", "case-unsigned",
 )  # fmt: skip
+MOMENTS: Final = ("close", "lead", "swing")
+"""What makes a moment one of the best: see `replay.moments`."""
 VERDICTS: Final = ("verified", "verified-with-limits", "refuted", "not-proven", "undetermined")
 RESULTS: Final = ("pass", "fail", "limit", "not-checked")
 KEYS: Final = (
@@ -71,6 +73,7 @@ TABLE: Final[dict[str, tuple[str, ...]]] = (
     | {f"table.verdict.{verdict}": () for verdict in VERDICTS}
     | {f"table.result.{result}": () for result in RESULTS}
     | {f"table.key.{key}": () for key in KEYS}
+    | {f"table.moment.{moment}": ("seat",) for moment in MOMENTS}
     | {f"table.limit.{limit}": ("seats", "count", "number") for limit in LIMITS}
 )
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from replay.moments import moments
 from replay.replay import Chapter, Grade, NoSuchPosition, Replay, Step
 
 LIMIT: Final = 100
@@ -27,9 +28,9 @@ def replay_page(
 ) -> dict[str, Any]:
     """The steps of events ``after + 1`` to at most ``after + limit``, for somebody who has come to position ``at``.
 
-    Without ``at`` it is the end of the page (with ``spoilers``: of the game). Chapters are those that began by then.
-    ``next`` is the ``after`` of the next page on the way to ``at``. ``spoilers`` adds ``length``, ``outcome`` and all
-    chapters, and grades the whole game.
+    Without ``at`` it is the end of the page (with ``spoilers``: of the game). Chapters and best moments are those that
+    began by then. ``next`` is the ``after`` of the next page on the way to ``at``. ``spoilers`` adds ``length``,
+    ``outcome`` and all chapters and moments, and grades the whole game.
 
     :raises NoSuchPosition: the game has not come as far as ``at`` or ``after``.
     """
@@ -51,6 +52,8 @@ def replay_page(
         "grade": grade_json(replay.grade_at(horizon)),
         "steps": [step_json(step) for step in replay.steps(language, names, after, upto)],
         "chapters": [chapter_json(chapter) for chapter in replay.chapters(language, horizon)],
+        "moments": [chapter_json(moment) for moment in moments(replay, language, horizon)],
+        "scores": scores_json(replay, after, upto),
     }
     if spoilers:
         page |= {"length": len(replay), "outcome": msgspec.to_builtins(replay.at(len(replay)).outcome)}
@@ -68,6 +71,15 @@ def chapter_json(chapter: Chapter) -> dict[str, Any]:
     """A chapter as JSON-ready data."""
     data: dict[str, Any] = msgspec.to_builtins(chapter)
     return data
+
+
+def scores_json(replay: Replay, after: int, upto: int) -> list[dict[str, Any]]:
+    """The scores after each of the events ``after + 1`` to ``upto`` that changed them: ``{version, scores}``."""
+    return [
+        {"version": n, "scores": replay.scores(n)}
+        for n in range(after + 1, upto + 1)
+        if replay.scores(n) != replay.scores(n - 1)
+    ]
 
 
 def grade_json(grade: Grade) -> dict[str, Any]:

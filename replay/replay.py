@@ -107,6 +107,8 @@ class Replay:
         self._events: list[Event | None] = []
         self._damage_at: dict[int, list[Damage]] = {}
         self._told: list[list[Happening]] = []
+        self._scores: list[list[int]] = [[]]
+        self._margins: list[int | None] = [None]
         self._grades: list[str] = [EXACT]
         self._front = Position(game_id, report=self._report)
         self._keyframes = [_quiet(self._front)]
@@ -132,10 +134,18 @@ class Replay:
         :raises OSError: the file cannot be read.
         :raises LookupError: there is no event in it.
         """
-        items = list(file.read(path))
+        return cls.of(file.read(path), strict=strict)
+
+    @classmethod
+    def of(cls, items: Iterable[Event | Damage], *, strict: bool = False) -> Self:
+        """The game of these events.
+
+        :raises LookupError: there is no event among them.
+        """
+        items = list(items)
         game_id = next((item.game_id for item in items if isinstance(item, Event)), None)
         if game_id is None:
-            raise LookupError(f"no event in {path}")
+            raise LookupError("no event in it")
         return cls(game_id, items, strict=strict)
 
     def extend(self, items: Iterable[Event | Damage]) -> None:
@@ -237,6 +247,25 @@ class Replay:
         self.event(n)
         self._fold_to(n)
         return self._told[n - 1]
+
+    def scores(self, n: int) -> list[int]:
+        """What counts in the end, as it stands after n events, of each seat in seat order; empty before the start.
+
+        :raises NoSuchPosition: the game has not come so far.
+        """
+        if not 0 <= n <= len(self):
+            raise NoSuchPosition(f"position {n} of {len(self)}")
+        self._fold_to(n)
+        return self._scores[n]
+
+    def margin(self, n: int) -> int | None:
+        """By how little the n-th event decided something, 0 the closest; None where it decided nothing.
+
+        :raises NoSuchPosition: there is none.
+        """
+        self.event(n)
+        self._fold_to(n)
+        return self._margins[n]
 
     def grade_at(self, n: int) -> Grade:
         """Is it the game that was played, as far as event n? Depends on nothing later."""
@@ -354,8 +383,17 @@ class Replay:
             told = self._fold(self._front, place)
             self._told.append(told)
             self._grades.append(self._front.grade)
+            self._count(told)
             if place % KEYFRAME == 0:
                 self._keyframes.append(_quiet(self._front))
+
+    def _count(self, told: list[Happening]) -> None:
+        """Note the scores after an event, and how closely it decided something."""
+        rules, state = self._front.rules, self._front.state
+        teller = None if rules is None else telling(game_name(rules.id))
+        self._scores.append([] if teller is None else teller.scores(state))
+        margins = [] if teller is None else [teller.margin(happening, state) for happening in told]
+        self._margins.append(min((margin for margin in margins if margin is not None), default=None))
 
     def _fold(self, position: Position, place: int) -> list[Happening]:
         event, damaged = self._events[place - 1], self._damage_at.get(place, ())

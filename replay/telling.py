@@ -76,6 +76,14 @@ class Telling:
         """The kind of chapter that begins with a happening, or ""."""
         return self.chapters.get(str(type(happening).__struct_config__.tag), "")
 
+    def scores(self, state: Any) -> list[int]:
+        """What counts in the end, as it stands now, of each seat in seat order; empty where nothing counts."""
+        return []
+
+    def margin(self, happening: Happening, state: Any) -> int | None:
+        """By how little something was decided, 0 the closest; None for what decides nothing."""
+        return None
+
     def board(self, view: Mapping[str, Any], name: Callable[[str], str] = str) -> list[str]:
         """A view of the state as lines of text; ``name`` puts a term into words. What stands behind the last empty line
         is always shown, the rest is a map that may be cut."""

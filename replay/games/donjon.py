@@ -128,6 +128,14 @@ class DonjonTelling(Telling):
     def seat(self, seat: int, state: Any) -> str:
         return state.heroes[seat - 1].name if isinstance(state, State) and seat <= len(state.heroes) else ""
 
+    def scores(self, state: Any) -> list[int]:
+        return [hero.gold for hero in state.heroes] if isinstance(state, State) else []
+
+    def margin(self, happening: Happening, state: Any) -> int | None:
+        if isinstance(happening, told.FightWon | told.FightTied | told.FightLost):
+            return abs(happening.total - happening.strength)
+        return None
+
     def chapter(self, happening: Happening) -> str:
         if isinstance(happening, told.TokenRevealed):
             return "dragon" if happening.token == "dragon" else ""

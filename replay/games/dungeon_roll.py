@@ -23,6 +23,7 @@ from engine.dungeon_roll.components import (
 from engine.dungeon_roll.heroes import HEROES, Power, Side
 from engine.dungeon_roll.offers import FORMS
 from engine.dungeon_roll.state import State
+from engine.dungeon_roll.turns import score
 from engine.protocol import Action, Happening, kebab
 from replay.telling import Part, Telling, capital
 
@@ -239,6 +240,15 @@ class DungeonRollTelling(Telling):
         if isinstance(told, Happening):
             return VARIANTS.get(type(told), _no_variant)(told)
         return label(told, state).variant
+
+    def scores(self, state: Any) -> list[int]:
+        return [score(seat) for seat in state.seats] if isinstance(state, State) else []
+
+    def margin(self, happening: Happening, state: Any) -> int | None:
+        """A level that is cleared is as close as few companions are left."""
+        if isinstance(happening, told.LevelCleared) and happening.level > 1 and isinstance(state, State):
+            return len(state.delve.party) + len(state.delve.temps)
+        return None
 
     def facts(self, told: Happening | Action, state: Any) -> dict[str, Any]:
         if isinstance(told, Happening):

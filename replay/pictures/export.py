@@ -1,13 +1,18 @@
 """Pictures for places that show no SVG: PNG, and a whole replay as an animated WebP or GIF. Needs the extra `export`.
 
-Fonts are the system's: where kanji are to be read, one with kanji must be installed.
+Fonts are the system's: where kanji are to be read, one with kanji must be installed. As a command, ``python -m
+replay.pictures.export webp en light 120`` makes the animation of the game on its standard input, of at most so many
+frames: a process of its own, because drawing keeps a processor for seconds.
 """
 
+import os
+import sys
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
+from replay import file
 from replay.pictures import picture
 from replay.pictures.shared import DARK, LIGHT, WIDTH, Theme, in_plain_colours
 from replay.replay import Replay
@@ -114,3 +119,15 @@ def padded(pictures: list[bytes], colours: Mapping[str, str]) -> "list[Image.Ima
             sheet.paste(image.convert("RGB"), (0, height - image.height))
         frames.append(sheet.quantize(128, dither=Image.Dither.NONE))
     return frames
+
+
+def main(format: str, lang: str, theme: str, frames: str) -> None:
+    """The animation of the game on standard input (as in an ``.annals`` file) to standard output."""
+    os.nice(10)
+    replay = Replay.of(file.unpack(sys.stdin.buffer))
+    chosen = evenly(played(replay), int(frames))
+    sys.stdout.buffer.write(animation(replay, format, lang=lang, theme=theme, positions=chosen))  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

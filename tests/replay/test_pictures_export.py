@@ -1,11 +1,14 @@
 """Pictures for places that show no SVG."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
 import pytest
 
+from replay import file
 from replay.pictures import export, picture
 from replay.pictures.shared import DARK, LIGHT
 from replay.replay import Replay
@@ -76,3 +79,14 @@ def test_nothing_played_is_nothing_to_show(replay: Replay) -> None:
         export.animation(replay, positions=[])
     with pytest.raises(ValueError, match="webp"):
         export.animation(replay, "mp4")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("format", export.FORMATS)
+def test_as_a_command_it_makes_the_animation_of_the_game_on_its_input(replay: Replay, format: str) -> None:
+    events = b"".join(file.frame(event.data) for n in range(1, len(replay) + 1) if (event := replay.event(n)))
+    command = [sys.executable, "-m", "replay.pictures.export", format, "fr", "dark", "4"]
+    made = subprocess.run(command, input=events, capture_output=True, check=True, timeout=120).stdout
+    with Image.open(BytesIO(made)) as image:
+        assert image.format == format.upper()
+        assert image.n_frames == 4
+        assert image.convert("RGB").getpixel((1, 1)) == rgb(DARK["paper"])
