@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nacl.bindings import crypto_core_ed25519_is_valid_point
 
 from engine.chance import below
 from events import codec, notes, seeds
 from events.signing import ACTION_TYPE, pae, usable_key, verified
+from events.tlog.policy import BadPolicy, Policy
 from tests.web.javascript import NODE, Big, failed, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -270,6 +272,23 @@ def test_exactly_the_signatures_that_libsodium_accepts_are_accepted(name: str, c
     assert (len(cases), sum(answers)) == (count, accepted)
 
 
+def test_a_pinned_key_is_a_point_of_prime_order_as_in_libsodium() -> None:
+    basis = bytes.fromhex("5866666666666666666666666666666666666666666666666666666666666666")
+    points = [basis, basis[:-1] + b"\xe6", *(hashlib.sha256(bytes([n])).digest() for n in range(60))]
+    points += [y.to_bytes(32, "little") for y in range(2, 20)]
+    answers = run([["primeOrder", point] for point in points])
+    assert answers == [crypto_core_ed25519_is_valid_point(point) for point in points]
+    assert answers[:2] == [True, True]
+    assert set(answers) == {True, False}
+
+
+@published
+def test_pinned_keys_among_the_edge_cases_are_those_of_libsodium() -> None:
+    keys = sorted({case[0] for some in published_signatures().values() for case in some if len(case[0]) == 32})
+    assert run([["primeOrder", key] for key in keys]) == [crypto_core_ed25519_is_valid_point(key) for key in keys]
+    assert len(keys) > 30
+
+
 def test_what_a_seat_signs_is_the_encoding_of_dsse() -> None:
     assert run([["actionMessage", b"abc"]]) == [pae(ACTION_TYPE, b"abc")]
 
@@ -402,6 +421,10 @@ def test_a_policy_is_read_and_its_quorum_counted() -> None:
     assert answers[0]["quorum"] == "all"
     assert answers[-1]["receipts"]["name"] == "EnochRoot"
     assert [text for text, answer in zip(bad, answers[1:-1], strict=True) if not failed(answer)] == []
+    Policy.parse(good)
+    for text in bad:
+        with pytest.raises(BadPolicy):
+            Policy.parse(text)
 
 
 # -- Merkle tree -------------------------------------------------------------------------------------------------------

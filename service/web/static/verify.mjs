@@ -280,6 +280,32 @@ export function usablePoint(point) {
   const y = littleEndian(point) & (2n ** 255n - 1n);
   return point.length === 32 && y < PRIME && !LOW_ORDER.has(y);
 }
+/** Is it of the group's prime order, too? Asked of the keys that somebody pins. @param {Bytes} point */
+export function primeOrder(point) {
+  if (!usablePoint(point)) return false;
+  const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
+  /** @param {bigint} n */
+  const mod = (n) => ((n % PRIME) + PRIME) % PRIME;
+  /** @param {bigint} base @param {bigint} exponent */
+  const power = (base, exponent) => {
+    let out = 1n;
+    for (; exponent; exponent >>= 1n, base = mod(base * base)) if (exponent & 1n) out = mod(out * base);
+    return out;
+  };
+  const y = littleEndian(point) & (2n ** 255n - 1n), u = mod(y * y - 1n), v = mod(D * y * y + 1n);
+  let x = mod(u * power(v, 3n) * power(u * power(v, 7n), (PRIME - 5n) / 8n)); // RFC 8032, 5.1.3
+  if (mod(v * x * x) !== u) x = mod(x * power(2n, (PRIME - 1n) / 4n));
+  if (mod(v * x * x) !== u) return false;
+  /** Extended coordinates X, Y, Z, T. @param {bigint[]} a @param {bigint[]} b */
+  const add = ([x1, y1, z1, t1], [x2, y2, z2, t2]) => {
+    const a = (y1 - x1) * (y2 - x2), b = (y1 + x1) * (y2 + x2), c = 2n * D * t1 * t2, d = 2n * z1 * z2;
+    const [e, f, g, h] = [b - a, d - c, d + c, b + a].map(mod);
+    return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)];
+  };
+  let sum = [0n, 1n, 1n, 0n], twice = [x, y, 1n, mod(x * y)];
+  for (let n = ORDER; n; n >>= 1n, twice = add(twice, twice)) if (n & 1n) sum = add(sum, twice);
+  return sum[0] === 0n && sum[1] === sum[2];
+}
 /** @param {Bytes} key @param {Bytes} message @param {Bytes} signature @returns {Promise<boolean>} */
 export async function ed25519(key, message, signature) {
   if (signature.length !== 64 || key.length !== 32 || !usablePoint(key) || !usablePoint(signature.subarray(0, 32))) return false;
@@ -309,7 +335,7 @@ export function parseVkey(vkey) {
   if (!material || !isName(name)) throw new Error("not name, key id and key with plus signs between them");
   const [kind, ...rest] = unbase64(material), key = Uint8Array.from(rest);
   if (kind !== 1 && kind !== 4) throw new Error(`signature type ${kind} is not known here`);
-  if (key.length !== 32 || !usablePoint(key)) throw new Error("not an Ed25519 key, or one for which anybody could sign");
+  if (!primeOrder(key)) throw new Error("not an Ed25519 key of the group's prime order");
   if (keyId(name, kind, key) !== id) throw new Error("the key id is not this key's");
   return { name, id, kind, key, vkey };
 }
