@@ -1,7 +1,7 @@
 """Everything a process of the service works with, made in one place and handed to whoever needs it."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import redis
@@ -10,6 +10,7 @@ from events.log import EventLog
 from events.redis_client import connect, ephemeral
 from events.redis_log import RedisLog
 from service.accounts import Accounts, Creators
+from service.animations import Animations
 from service.casebook import Accesses, Casebook
 from service.clock import Clock, system_clock
 from service.config import Config
@@ -40,6 +41,7 @@ class Deps:
     cases: Casebook
     accesses: Accesses
     luck: Luck
+    animations: Animations = field(default_factory=Animations)
     hub: Any = None
 
     def missing_keys(self) -> list[str]:

@@ -11,17 +11,19 @@ from msgspec import UNSET
 from engine.registry import game_name
 from events.event import Event
 from events.log import whole
+from replay import file
 from replay.case import effective
 from replay.page import replay_page
 from replay.pictures import DRAWINGS, export, picture
 from replay.replay import Replay
-from service import self_custody, stream
+from service import animations, self_custody, stream
 from service.access import View
 from service.api import present, shapes
 from service.api.play import state_of
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
 from service.api.tables import seen
+from service.drafts import WrongStatus
 from service.index import seen_cases
 
 api = Api()
@@ -190,13 +192,16 @@ def draw_raster(call: Call, game_id: bytes, version: int) -> Response:
 
 def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | tuple[str, dict[str, str]]:
     """304 where the caller has the picture already; else it as an SVG, and the headers of the answer."""
-    theme = call.query.theme
-    kept = _kept(call, game_id, version, theme, call.language, *(("png",) if media == PNG else ()))
+    theme, step = call.query.theme, call.query.step
+    part = () if step is UNSET else (f"step{step}",)
+    kept = _kept(call, game_id, version, theme, call.language, *part, *(("png",) if media == PNG else ()))
     if isinstance(kept, Response):
         return kept
     headers, seat = kept
     with call.deps.positions.replay(game_id, version) as replay:
         position, happened = replay.at(version), replay.happenings(version) if version else []
+        if step is not UNSET and step < len(happened):
+            position, happened = replay.at(version - 1), happened[:step]
         if position.rules is None or game_name(position.rules.id) not in DRAWINGS:
             raise Problem("position-not-found")
         drawn = picture(position.rules, position.state, seat, call.language, theme=theme, happened=happened)
@@ -254,6 +259,62 @@ def show_replay(call: Call, game_id: bytes) -> Response:
             cases = seen_cases(call.deps.cases.of_game(game_id), len(replay))
             page["effective"] = present.effect(effective(last.status, last.outcome, cases))
     return reply(page, language=call.language)
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/replay.webp",
+    tag="record",
+    query=shapes.AnimationQuery,
+    returns=None,
+    problems=("game-not-found", "watching-forbidden", "wrong-status", "position-not-found"),
+    headers=("ETag",),
+    media={animations.FORMATS["webp"]: bytes},
+    takes=("If-None-Match",),
+    statuses={304: ("It never changes.", None)},
+)
+def show_webp(call: Call, game_id: bytes) -> Response:
+    """A game that is over as an animated picture, 360 pixels wide: of a long one, evenly chosen positions.
+
+    It is made when it is first asked for, which takes seconds. Not there where the extra `export` is not installed.
+    """
+    return _animation(call, game_id, "webp")
+
+
+@api.route(
+    "GET",
+    "/v1/games/<id:game_id>/replay.gif",
+    tag="record",
+    query=shapes.AnimationQuery,
+    returns=None,
+    problems=("game-not-found", "watching-forbidden", "wrong-status", "position-not-found"),
+    headers=("ETag",),
+    media={animations.FORMATS["gif"]: bytes},
+    takes=("If-None-Match",),
+    statuses={304: ("It never changes.", None)},
+)
+def show_gif(call: Call, game_id: bytes) -> Response:
+    """The same for places that show no WebP."""
+    return _animation(call, game_id, "gif")
+
+
+def _animation(call: Call, game_id: bytes, format: str) -> Response:
+    view = seen(call, game_id).watched()
+    position, theme = view.game.position, call.query.theme
+    if not export.available():
+        raise Problem("not-found")
+    if not position.closed or view.version < position.version:
+        raise WrongStatus(position.status, "finished")
+    tag = tagged(view.version, format, theme, call.language)
+    headers = {"Cache-Control": f"{'public' if view.public else 'private'}, {FOREVER}", "Vary": "Accept-Language"}
+    if unchanged(tag):
+        return not_modified(tag, headers)
+    if position.state is None:
+        raise Problem("position-not-found")
+    variant = (game_id, view.version, format, call.language, theme)
+    made = call.deps.animations.of(variant, map(file.frame, _stored(call, view, 0, UNSET)))
+    headers |= {"ETag": tag, "Content-Language": call.language}
+    return Response(made, headers=headers, content_type=animations.FORMATS[format])
 
 
 def people(replay: Replay) -> set[bytes]:

@@ -565,8 +565,19 @@ class GradeOut(Out, frozen=True):
     folded: str | None
 
 
+class ScoresOut(Out, frozen=True):
+    """The scores of every seat in seat order, as event `version` left them."""
+
+    version: int
+    scores: list[int]
+
+
 class ReplayOut(Out, frozen=True):
-    """A stretch of a game, told. `next`: the `after` of the next page on the way to `position`."""
+    """A stretch of a game, told. `next`: the `after` of the next page on the way to `position`.
+
+    `moments` are chapters too: what was decided by a hair (`close`), where the lead changed (`lead`), what brought most
+    (`swing`). Each begins before its moment, and its title tells no outcome.
+    """
 
     game_id: Id
     ruleset: str | None
@@ -577,6 +588,8 @@ class ReplayOut(Out, frozen=True):
     grade: GradeOut
     steps: list[StepOut]
     chapters: list[ChapterOut]
+    moments: list[ChapterOut]
+    scores: list[ScoresOut]
     length: int | UnsetType = UNSET
     outcome: Plain | UnsetType | None = UNSET
     effective: EffectiveOut | UnsetType = UNSET
@@ -863,9 +876,20 @@ class SeatQuery(Query, frozen=True):
 
 
 class PictureQuery(SeatQuery, frozen=True):
-    """How it is drawn: `auto` follows the reader's preference."""
+    """How it is drawn: `auto` follows the reader's preference.
+
+    `step`: only so many of the things that happened in the last event are told yet; what they led to shows with the
+    last of them.
+    """
 
     theme: Literal["auto", "light", "dark"] = "auto"
+    step: SeatNumber | UnsetType = UNSET
+
+
+class AnimationQuery(Query, frozen=True):
+    """On which ground it is drawn."""
+
+    theme: Literal["light", "dark"] = "light"
 
 
 class ActQuery(SeatQuery, frozen=True):

@@ -148,6 +148,8 @@ CALLS: dict[str, Do] = {
     "`GET /v1/games/{id}/positions/{n}.svg`": lambda s, who: who.get(f"{s.table.path}/positions/2.svg"),
     "`GET /v1/games/{id}/positions/{n}.png`": lambda s, who: who.get(f"{s.table.path}/positions/2.png"),
     "`GET /v1/games/{id}/replay`": lambda s, who: who.get(f"{s.table.path}/replay"),
+    "`GET /v1/games/{id}/replay.webp`": lambda s, who: who.get(f"{s.table.path}/replay.webp"),
+    "`GET /v1/games/{id}/replay.gif`": lambda s, who: who.get(f"{s.table.path}/replay.gif"),
     "`GET /v1/games/{id}/positions/{n}/why`": lambda s, who: who.get(
         f"{s.table.path}/positions/{s.begun}/why?path=seats/1"
     ),
