@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 
 from engine.registry import RULESETS, game_name
@@ -167,3 +168,16 @@ def test_a_link_names_the_paragraph_and_the_language_in_either_order(visitor: An
     page.click(".languages [lang=ja]")
     page.wait_for_url("**/rules/donjon@1?lang=ja#2.3.8")
     assert "泉" in page.inner_text(":target")
+
+
+def test_every_step_of_a_replay_leads_to_the_rules_that_it_follows(visitor: Any, server: str, finished: str) -> None:
+    steps = httpx.get(f"{server}/v1/games/{finished}/replay?limit=200&spoilers=1").json()["steps"]
+    version = next(step["version"] for step in steps if step["rule"])
+    rules = dict.fromkeys(step["rule"] for step in steps if step["version"] == version and step["rule"])
+    page = visitor().goes(f"/games/{finished}/at/{version}").page
+    page.wait_for_selector("#cited a")
+    links = page.eval_on_selector_all("#cited a", "all => all.map(one => one.getAttribute('href'))")
+    assert links == [f"/rules/donjon@1#{rule}" for rule in rules]
+    page.click("#cited a:last-child")
+    page.wait_for_selector(":target")
+    assert page.evaluate("location.hash") == f"#{[*rules][-1]}"

@@ -47,7 +47,9 @@ async function go(to) {
 }
 
 function tell() {
-  by("said").textContent = steps.filter((step) => step.version === at).map((step) => step.words).join(" ");
+  const now = steps.filter((step) => step.version === at), rules = new Set(now.map((step) => step.rule).filter(Boolean));
+  by("said").textContent = now.map((step) => step.words).join(" ");
+  by("cited").replaceChildren(...[...rules].map((rule) => element("a", say("rule", { number: rule }), { href: `${by("cited").dataset.rules}#${rule}` })));
   const scrubber = by("scrubber");
   scrubber.max = String(reach());
   scrubber.value = String(at);
