@@ -181,3 +181,18 @@ def test_every_step_of_a_replay_leads_to_the_rules_that_it_follows(visitor: Any,
     page.click("#cited a:last-child")
     page.wait_for_selector(":target")
     assert page.evaluate("location.hash") == f"#{[*rules][-1]}"
+
+
+def test_a_check_of_an_audit_leads_to_the_rule_that_was_broken(visitor: Any, finished: str) -> None:
+    one = visitor()
+
+    def refuted(route: Any) -> None:
+        found = route.fetch().json()
+        found["checks"][0] |= {"event": 7, "rule": "2.3.8"}
+        route.fulfill(json=found)
+
+    one.page.route("**/v1/games/*/audit*", refuted)
+    page = one.goes(f"/games/{finished}/audit").page
+    page.wait_for_selector("#checks a")
+    links = page.eval_on_selector_all("#checks li:first-child a", "all => all.map(one => one.getAttribute('href'))")
+    assert links == [f"/games/{finished}/at/7", "/rules/donjon@1#2.3.8"]

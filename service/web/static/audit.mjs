@@ -7,6 +7,9 @@ const LOOK = /** @type {Record<string, string>} */ ({ VERIFIED: "verified", "VER
 /** @param {number} event */
 const moment = (event) => element("a", say("moment", { number: event }), { href: `/games/${id}/at/${event}` });
 
+/** The rules of the game, as the page links to them. @param {string} rule */
+const paragraph = (rule) => element("a", say("rule", { number: rule }), { href: `${document.querySelector(".tabs [href^='/rules/']")?.getAttribute("href")}#${rule}` });
+
 /** @param {any} found */
 function show(found) {
   const head = element("h2", found.words, { class: `verdict ${LOOK[found.verdict] ?? ""}` });
@@ -16,7 +19,8 @@ function show(found) {
   by("checks").replaceChildren(...found.checks.map((/** @type {any} */ check) => {
     const row = element("li", "", { class: "card" });
     row.append(element("span", words[`result.${check.result}`] ?? check.result, { class: `result ${check.result}` }), element("strong", check.name), element("p", check.detail, { class: "dim" }));
-    if (check.event !== null) { const line = element("p"); line.append(moment(check.event)); row.append(line); }
+    const cited = [check.event === null ? null : moment(check.event), check.rule ? paragraph(check.rule) : null].filter((one) => one !== null);
+    if (cited.length) { const links = element("p", "", { class: "tabs" }); links.append(...cited); row.append(links); }
     return row;
   }));
   by("limits").hidden = !found.limits.length;
