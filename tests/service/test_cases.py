@@ -382,6 +382,13 @@ def test_a_case_is_no_game_and_a_game_no_case(affair: Affair) -> None:
     assert [row["game_id"] for row in affair.house.nobody.get("/v1/games").json["games"]] == [affair.table.id]
 
 
+def test_a_place_that_was_taken_and_never_written_stands_in_nobodys_way(affair: Affair) -> None:
+    reserved = affair.house.deps.cases.reserve(bytes.fromhex(affair.table.id), 7)
+    assert affair.game()["effective"]["case_id"] is None
+    assert affair.ada.get(f"{affair.table.path}/disputes").json["cases"] == []
+    assert affair.opens(event=7) == f"/v1/cases/{reserved.hex()}"
+
+
 # -- who reads -------------------------------------------------------------------------------------------------------
 
 
