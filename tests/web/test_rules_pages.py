@@ -87,8 +87,8 @@ def test_every_paragraph_that_a_happening_or_a_refusal_cites_is_there_in_every_l
     source = "".join(path.read_text("utf-8") for path in package.glob("*.py"))
     cited = {happening.rule for rules in RULESETS.values() if game_name(rules.id) == game
              for happening in rules.happenings.values()}  # fmt: skip
-    cited |= set(re.findall(r"(?:Illegal|Refusal)\([^()]*?\"(\d+(?:\.\d+)*)\"", source)) | {"0"}
-    assert len(cited) > 10
+    cited |= set(re.findall(r'"(\d+(?:\.\d+)+)"', source)) | {"0"}  # whatever looks like one
+    assert len(cited) > 40
     assert cited <= set(paragraphs(game, language))
 
 
