@@ -53,7 +53,6 @@ def replay_page(
         "steps": [step_json(step) for step in replay.steps(language, names, after, upto)],
         "chapters": [chapter_json(chapter) for chapter in replay.chapters(language, horizon)],
         "moments": [chapter_json(moment) for moment in moments(replay, language, horizon)],
-        "scores": scores_json(replay, after, upto),
     }
     if spoilers:
         page |= {"length": len(replay), "outcome": msgspec.to_builtins(replay.at(len(replay)).outcome)}
@@ -71,15 +70,6 @@ def chapter_json(chapter: Chapter) -> dict[str, Any]:
     """A chapter as JSON-ready data."""
     data: dict[str, Any] = msgspec.to_builtins(chapter)
     return data
-
-
-def scores_json(replay: Replay, after: int, upto: int) -> list[dict[str, Any]]:
-    """The scores after each of the events ``after + 1`` to ``upto`` that changed them: ``{version, scores}``."""
-    return [
-        {"version": n, "scores": replay.scores(n)}
-        for n in range(after + 1, upto + 1)
-        if replay.scores(n) != replay.scores(n - 1)
-    ]
 
 
 def grade_json(grade: Grade) -> dict[str, Any]:

@@ -565,13 +565,6 @@ class GradeOut(Out, frozen=True):
     folded: str | None
 
 
-class ScoresOut(Out, frozen=True):
-    """The scores of every seat in seat order, as event `version` left them."""
-
-    version: int
-    scores: list[int]
-
-
 class ReplayOut(Out, frozen=True):
     """A stretch of a game, told. `next`: the `after` of the next page on the way to `position`.
 
@@ -589,7 +582,6 @@ class ReplayOut(Out, frozen=True):
     steps: list[StepOut]
     chapters: list[ChapterOut]
     moments: list[ChapterOut]
-    scores: list[ScoresOut]
     length: int | UnsetType = UNSET
     outcome: Plain | UnsetType | None = UNSET
     effective: EffectiveOut | UnsetType = UNSET

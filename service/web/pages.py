@@ -3,6 +3,7 @@
 import base64
 import gzip
 import hashlib
+import re
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -11,13 +12,16 @@ from typing import Any, Final
 import msgspec
 from babel.messages.pofile import read_po
 from flask import Response, render_template, request
+from markupsafe import Markup
 
 from engine.protocol import Options
 from engine.registry import RULESETS, game_name
 from replay import catalogue
 from replay.audit import VERDICTS
 from replay.games import telling
-from replay.pictures import STYLE, export
+from replay.pictures import DRAWINGS, STYLE, export
+from replay.pictures import picture as draw
+from replay.replay import Replay
 from replay.words import LANGUAGES, Context, words
 from service.access import View
 from service.api import present, problems, shapes
@@ -41,6 +45,8 @@ POLICY: Final = (
 )
 """No inline script, no style attribute; the one style element is that of every picture."""
 _HTML: Final = {"text/html": str}
+_PARTS: Final = ("turn", "level", "fight")
+"""Chapters by which one may step through a game."""
 _PAST: Final = ("game-not-found", "watching-forbidden")
 
 
@@ -97,6 +103,8 @@ def _page(call: Call, template: str, script: str = "", status: int = 200, **show
         me=me,
         script=script,
         path=request.path,
+        static=f"/static/{_edition()}",
+        imports=_imports(script),
         rulesets=sorted(RULESETS),
         root=request.url_root.rstrip("/"),
         **shown,
@@ -194,13 +202,45 @@ def _room(call: Call, game_id: bytes, version: int | None) -> Response:
     if version is not None and version > view.version:
         raise Problem("position-not-found")
     sentence, language = "", _language(call)
+    with call.deps.positions.replay(game_id, view.version) as replay:
+        shown = version or _first_map(replay, view.version)
+        drawn = _inline(replay, shown, language)
+        rules = replay.at(shown).rules
     if version:
         for then, event, happenings in call.deps.positions.walk(game_id, version - 1, version):
             names = present.player_names(call.deps, then)
             sentence = words(language).event(event, happenings, Context.of(then, names))
     kind = "png" if export.available() else "svg"
-    picture = f"/v1/games/{game_id.hex()}/positions/{version or 1}.{kind}?lang={language}"
-    return _game_page(call, view, "replay.html", "replay.mjs", at=version, sentence=sentence, picture=picture)
+    image = f"/v1/games/{game_id.hex()}/positions/{shown}.{kind}?lang={language}"
+    chapters = {} if rules is None else telling(game_name(rules.id)).chapters
+    return _game_page(
+        call,
+        view,
+        "replay.html",
+        "replay.mjs",
+        at=version,
+        begins=shown,
+        sentence=sentence,
+        image=image,
+        drawn=drawn,
+        parts=[part for part in _PARTS if part in chapters.values()],
+    )
+
+
+def _first_map(replay: Replay, upto: int) -> int:
+    """The first position in which there is something to see, or 1."""
+    shown = (n for n in range(1, upto + 1) if replay.happenings(n) and replay.at(n).state is not None)
+    return next(shown, 1)
+
+
+def _inline(replay: Replay, version: int, language: str) -> Markup | None:
+    """A position's picture as a part of the page, which has the style sheet of pictures."""
+    position = replay.at(version)
+    if position.rules is None or game_name(position.rules.id) not in DRAWINGS:
+        return None
+    happened = replay.happenings(version)
+    svg = draw(position.rules, position.state, None, language, happened=happened)
+    return Markup(svg.replace(f"<style>{STYLE}</style>", "", 1))
 
 
 @api.route("GET", "/games/<id:game_id>/audit", tag="pages", returns=None, media=_HTML, problems=_PAST)
@@ -268,6 +308,24 @@ def _packed(name: str) -> bytes:
     return gzip.compress(_files()[name], mtime=0)
 
 
+@cache
+def _edition() -> str:
+    """Changes when any file does."""
+    told = hashlib.sha256()
+    for name, data in sorted(_files().items()):
+        told.update(f"{name} {len(data)} ".encode() + data)
+    return told.hexdigest()[:16]
+
+
+@cache
+def _imports(script: str) -> tuple[str, ...]:
+    """The modules that a script begins with, directly or through others, so that all can be asked for at once."""
+    found: list[str] = []
+    for name in re.findall(r'^import .* from "\./([\w.]+)";$', _files().get(script, b"").decode(), re.MULTILINE):
+        found += [name, *_imports(name)]
+    return tuple(dict.fromkeys(found))
+
+
 @api.route(
     "GET",
     "/static/<string:name>",
@@ -279,10 +337,28 @@ def _packed(name: str) -> bytes:
 )
 def show_static(call: Call, name: str) -> Response:
     """A file of the pages; packed for whoever unpacks it."""
+    return _file(name, "public, no-cache")
+
+
+@api.route(
+    "GET",
+    "/static/<string:edition>/<string:name>",
+    tag="pages",
+    auth="nobody",
+    returns=None,
+    media={"text/javascript": str, "text/css": str, "image/svg+xml": str},
+    problems=("not-found",),
+)
+def show_edition(call: Call, edition: str, name: str) -> Response:
+    """The same by an address that is another one when any file changes: it may be kept for ever."""
+    return _file(name, f"public, max-age={_YEAR_S}, immutable" if edition == _edition() else "public, no-cache")
+
+
+def _file(name: str, kept: str) -> Response:
     if (data := _files().get(name)) is None:
         raise Problem("not-found")
     kind = f"{_TYPES[Path(name).suffix]}; charset=utf-8"
-    headers = {"Cache-Control": "public, no-cache", "Vary": "Accept-Encoding"}
+    headers = {"Cache-Control": kept, "Vary": "Accept-Encoding"}
     if request.accept_encodings.quality("gzip"):
         data, headers["Content-Encoding"] = _packed(name), "gzip"
     response = Response(data, headers=headers, content_type=kind)

@@ -103,7 +103,12 @@ def test_a_delve_is_stepped_through_by_levels(visitor: Any, server: str) -> None
     games = httpx.get(f"{server}/v1/games?status=finished&ruleset=dungeon-roll@1&limit=100").json()["games"]
     page = visitor().goes(f"/games/{games[0]['game_id']}/replay").page
     page.wait_for_selector("#board")
-    assert page.eval_on_selector_all("#by option", "all => all.map(one => one.value)") == ["event", "turn", "level"]
+    assert page.eval_on_selector_all("#by option", "all => all.map(one => one.value)") == [
+        "event",
+        "happening",
+        "turn",
+        "level",
+    ]
     page.select_option("#by", "level")
     for _ in range(3):
         before = page.input_value("#scrubber")

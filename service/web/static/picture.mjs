@@ -2,6 +2,10 @@
 import { calm } from "./api.mjs";
 
 const SVG = "http://www.w3.org/2000/svg";
+/** @type {KeyframeAnimationOptions} */
+const MOVING = { duration: 380, easing: "cubic-bezier(.3,.1,.3,1)" };
+const DICE = /^(die|party|dungeon|temp)-/;
+const PARTS = "[id^=tile-],[id^=thing-],[id^=hero-],[id^=panel-],[id^=die-],[id^=party-],[id^=dungeon-],[id^=temp-],[id^=treasure-]";
 
 /** @param {Element | null} of @returns {{x: number, y: number, rest: string} | null} */
 function placed(of) {
@@ -10,7 +14,30 @@ function placed(of) {
   return found ? { x: Number(found[1]), y: Number(found[2]), rest: found[3].replace(/rotate\(([-\d.]+)\)/, "rotate($1deg)") } : null;
 }
 
+/** A picture, ready to be shown: what takes time is done. @param {string} text @returns {SVGSVGElement} */
+export function read(text) {
+  const whole = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (new DOMParser().parseFromString(text, "image/svg+xml").documentElement));
+  looks(whole);
+  return whole;
+}
+
+/** What each part looks like, its name apart. @type {WeakMap<Element, Map<string, {at: ReturnType<typeof placed>, look: string}>>} */
+const known = new WeakMap();
+/** @param {Element} whole */
+function looks(whole) {
+  let found = known.get(whole);
+  if (!found) {
+    found = new Map();
+    for (const part of whole.querySelectorAll(PARTS)) found.set(part.id, { at: placed(part), look: part.innerHTML.replace(/<title>.*?<\/title>/gs, "") });
+    known.set(whole, found);
+  }
+  return found;
+}
+
 export class Picture {
+  /** What is shown, as it came. @type {Element | null} */
+  #shown = null;
+
   /** @param {HTMLElement} map @param {HTMLElement} panel */
   constructor(map, panel) {
     this.map = map;
@@ -23,12 +50,25 @@ export class Picture {
     return this.map.querySelector(selector) ?? this.panel.querySelector(selector);
   }
 
-  /** Show a picture. `moving`: let what is new, changed or elsewhere be seen to be. @param {string} text @param {boolean} moving */
-  show(text, moving) {
-    const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-    const whole = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.importNode(parsed, true)));
+  /**
+   * Show a picture. `moving`: let what is new, changed or elsewhere be seen to be; `marks`: what else is meant. Where
+   * there are marks, even none, what changed keeps one.
+   * @param {string | SVGSVGElement} picture @param {boolean} moving @param {string[]} [marks]
+   */
+  show(picture, moving, marks) {
+    const whole = typeof picture === "string" ? read(picture) : picture;
+    const before = moving && this.#shown ? looks(this.#shown) : null;
+    const spots = before && !calm ? this.#spots() : null;
+    this.#shown = whole;
+    this.#lay(/** @type {SVGSVGElement} */ (document.importNode(whole, true)));
+    const changed = before ? this.#animate(before, looks(whole), spots) : [];
+    if (marks) this.#mark([...new Set([...changed, ...marks])]);
+  }
+
+  /** Put map and panel where they belong. @param {SVGSVGElement} whole */
+  #lay(whole) {
     whole.setAttribute("role", "group");
-    const before = moving ? this.#snapshot() : null;
+    this.#style(whole);
     const inner = /** @type {SVGSVGElement | null} */ (whole.querySelector(":scope > svg#map"));
     if (inner) {
       inner.id = "board";
@@ -47,48 +87,92 @@ export class Picture {
       this.map.replaceChildren(whole);
       this.panel.replaceChildren();
     }
-    if (before) this.#animate(before);
   }
 
-  #parts() {
-    return [...this.map.querySelectorAll("[id^=tile-], [id^=thing-], [id^=hero-]"), ...this.panel.querySelectorAll("[id^=panel-], [id^=die-]")];
-  }
-
-  #snapshot() {
-    /** @type {Map<string, {at: ReturnType<typeof placed>, look: string}>} */
-    const seen = new Map();
-    for (const part of this.#parts()) {
-      const copy = /** @type {Element} */ (part.cloneNode(true));
-      for (const ring of copy.querySelectorAll(".ring")) ring.remove();
-      seen.set(part.id, { at: placed(part), look: copy.innerHTML });
+  /** The sheet of styles is the same in every picture: it is kept, not read again. @param {SVGSVGElement} whole */
+  #style(whole) {
+    const style = whole.querySelector(":scope > style");
+    if (!style) return;
+    if (!document.head.querySelector("style[data-picture], link[href$='picture.css']")) {
+      const kept = document.createElement("style");
+      kept.dataset.picture = "";
+      kept.textContent = style.textContent;
+      document.head.append(kept);
     }
-    return seen;
+    style.remove();
   }
 
-  /** @param {Map<string, {at: ReturnType<typeof placed>, look: string}>} before */
-  #animate(before) {
-    if (calm || !before.size) return;
+  /** Where on the screen the dice lie. */
+  #spots() {
+    /** @type {Map<string, DOMRect>} */
+    const spots = new Map();
+    for (const part of this.map.querySelectorAll("[id^=party-],[id^=dungeon-],[id^=temp-]")) spots.set(part.id, part.getBoundingClientRect());
+    return spots;
+  }
+
+  /**
+   * Move what moved; what changed.
+   * @param {ReturnType<typeof looks>} before @param {ReturnType<typeof looks>} after @param {Map<string, DOMRect> | null} spots
+   */
+  #animate(before, after, spots) {
+    /** @type {string[]} */
+    const changed = [];
+    /** What moves: all is measured before anything does. @type {(() => unknown)[]} */
+    const moves = [];
     const dice = [...before.keys()].some((id) => id.startsWith("die-"));
-    for (const part of this.#parts()) {
-      const was = before.get(part.id);
-      const now = placed(part);
-      if (part.id.startsWith("die-")) {
-        if (!dice || was?.look !== part.innerHTML) part.classList.add("tumble");
-      } else if (!was) part.classList.add("appear");
-      else if (part.id.startsWith("hero-")) {
-        if (was.at && now && (was.at.x !== now.x || was.at.y !== now.y)) {
-          const [from, to] = [was.at, now].map((one) => `translate(${one.x}px, ${one.y}px) ${one.rest}`);
-          part.animate([{ transform: from }, { transform: to }], { duration: 380, easing: "cubic-bezier(.3,.1,.3,1)" });
-        }
-      } else if (part.id.startsWith("panel-") ? was.look !== part.innerHTML : part.id.startsWith("thing-") && was.look !== part.innerHTML) {
-        part.classList.add("changed");
-      } else if (part.id.startsWith("tile-") && this.#kind(was.look) !== this.#kind(part.innerHTML)) part.classList.add("appear");
+    for (const [id, now] of after) {
+      const was = before.get(id), same = was?.look === now.look;
+      if (DICE.test(id)) {
+        const slides = spots && this.#slide(id, spots.get(id));
+        const rolled = id.startsWith("die-") ? !dice || !same : !same && now.look.includes("<use");
+        if (slides) moves.push(slides);
+        if (rolled && !calm) moves.push(this.#tumble(id));
+        if (!same || rolled) changed.push(id);
+      } else if (id.startsWith("hero-") && was) {
+        if (!was.at || !now.at || (was.at.x === now.at.x && was.at.y === now.at.y)) continue;
+        const [from, to] = [was.at, now.at].map((one) => `translate(${one.x}px, ${one.y}px) ${one.rest}`);
+        moves.push(() => this.find(id)?.animate([{ transform: from }, { transform: to }], MOVING));
+        changed.push(id);
+      } else if (!same) {
+        moves.push(() => this.find(id)?.classList.add(was && !id.startsWith("tile-") ? "changed" : "appear"));
+        if (!now.look.includes('"#hit"')) changed.push(id); // a cell without a tile shows nothing new
+      }
     }
+    if (!calm) for (const move of moves) move();
+    return changed;
   }
 
-  /** What is drawn of a tile, without its name. @param {string} look */
-  #kind(look) {
-    return look.replace(/<title>.*?<\/title>/s, "");
+  /** How a die slides from where it lay, if it lay elsewhere. @param {string} id @param {DOMRect | undefined} from */
+  #slide(id, from) {
+    const part = this.find(id), to = part?.getBoundingClientRect(), scale = part?.getScreenCTM()?.a;
+    if (!part || !from || !to || !scale) return null;
+    const x = (from.left + from.width / 2 - to.left - to.width / 2) / scale, y = (from.top + from.height / 2 - to.top - to.height / 2) / scale;
+    if (Math.abs(x) + Math.abs(y) < 2) return null;
+    return () => part.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "translate(0, 0)" }], { ...MOVING, composite: "add" });
+  }
+
+  /** How a die rolls on the spot. @param {string} id */
+  #tumble(id) {
+    const part = this.find(id), box = part?.getBBox();
+    if (!part || !box) return () => {};
+    const x = box.x + box.width / 2, y = box.y + box.height / 2;
+    /** @param {number} up @param {number} turn @param {number} size */
+    const thrown = (up, turn, size) => `translate(${x}px, ${y - up}px) rotate(${turn}deg) scale(${size}) translate(${-x}px, ${-y}px)`;
+    return () => part.animate([{ transform: thrown(22, -400, 0.6), opacity: 0.2 }, { transform: thrown(0, 20, 1.05), opacity: 1, offset: 0.8 }, { transform: thrown(0, 0, 1) }],
+      { duration: 520, easing: "cubic-bezier(.2,.8,.3,1)", composite: "add" });
+  }
+
+  /** Lay a frame around what is meant. @param {string[]} ids */
+  #mark(ids) {
+    const parts = /** @type {SVGGraphicsElement[]} */ (ids.map((id) => this.find(id)).filter(Boolean));
+    const boxes = parts.map((part) => part.getBBox()); // all of them before anything changes
+    parts.forEach((part, index) => {
+      const box = boxes[index], frame = document.createElementNS(SVG, "rect");
+      if (!box.width) return;
+      const shape = { class: "mark", x: box.x - 2, y: box.y - 2, width: box.width + 4, height: box.height + 4, rx: 8 };
+      for (const [name, value] of Object.entries(shape)) frame.setAttribute(name, String(value));
+      part.append(frame);
+    });
   }
 
   /**

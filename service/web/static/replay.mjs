@@ -1,110 +1,287 @@
 // The replay room: any position of a game, with nothing told of what comes after it unless that is asked for.
-import { by, call, choose, element, me, say, toast, words } from "./api.mjs";
-import { Picture } from "./picture.mjs";
+import { by, call, choose, element, language, me, say, toast, words } from "./api.mjs";
+import { Picture, read } from "./picture.mjs";
 
-const id = document.body.dataset.game;
+const { game: id, at: asked, begins } = document.body.dataset;
 const api = `/v1/games/${id}`;
 const picture = new Picture(by("map"), by("panel"));
-const PARTS = ["turn", "level", "fight"];
 const FIRST = 1, BASE_MS = 900, LONGEST_MS = 4000; // position 0 is before there was a table: nothing to see
+const AHEAD = 12, STRETCH = 100, MOST = 500, KEPT = 40;
 
-/** Every step of the game; what lies behind `seen` is shown only to who asked for it. @type {any[]} */
-let steps = [];
+/** The steps of each event that was told of, by version. @type {Map<number, any[]>} */
+const told = new Map();
+/** From which event on everything was told, and up to which. */
+let from = 1, upto = 0;
+/** The last event, once it is known; shown only to who asked for what comes later. */
+let last = Infinity;
 /** @type {any[]} */
 let chapters = [];
-let at = -1, end = FIRST, seen = FIRST, wanted = 0, drawing = false, timer = 0;
+/** @type {any[]} */
+let moments = [];
+/** Where we are: after event `at`, of whose happenings `part` are told. */
+let at = -1, part = 0, seen = FIRST, drawing = false, timer = 0;
+let wanted = { at: FIRST, part: Infinity };
 
 const spoiled = () => by("spoilers").checked;
-const reach = () => (spoiled() ? end : seen);
+const reach = () => (spoiled() && last < Infinity ? last : seen);
+const stepping = () => by("by").value;
+/** @param {number} version */
+const parts = (version) => told.get(version)?.length || 1;
 
-async function load() {
-  for (let after = 0; ; ) {
-    const page = await call(`${api}/replay?after=${after}&limit=500&spoilers=1`);
-    steps.push(...page.steps);
-    chapters = page.chapters;
-    end = page.length;
-    if (page.next === null || page.next <= after) break;
-    after = page.next;
+// -- what is told ----------------------------------------------------------------------------------------------------
+
+/** @type {Promise<unknown>} */
+let loading = Promise.resolve();
+/** Load after event `after` at most `limit` events. @param {number} after @param {number} limit @param {boolean} [all] */
+async function load(after, limit, all = false) {
+  const page = await call(`${api}/replay?after=${after}&limit=${limit}${all ? "&spoilers=1" : ""}`);
+  for (const step of page.steps) told.set(step.version, [...(step.index === 1 ? [] : told.get(step.version) ?? []), step]);
+  const until = Math.min(after + limit, all ? page.length : page.position);
+  if (all) last = page.length;
+  else if (until < after + limit) last = until;
+  if (after <= upto && until > upto) upto = until;
+  if (after < from) from = after + 1;
+  if (all || page.position >= upto) ({ chapters, moments } = page);
+}
+
+/** Know what is told up to an event, and a little more; one request at a time. @param {number} version */
+function know(version) {
+  loading = loading.catch(() => {}).then(async () => {
+    while (upto < version && upto < last) await load(upto, Math.max(STRETCH, Math.min(version - upto, MOST)));
+  });
+  return loading;
+}
+
+/** What came before the first event that was told of: for the narration, when there is time. */
+async function before() {
+  while (from > 1) {
+    const after = Math.max(0, from - 1 - MOST), limit = from - 1 - after;
+    await load(after, limit);
+    relist();
   }
 }
 
-/** Go to a position: the last one asked for is shown, whatever was asked for in between. @param {number} to */
-async function go(to) {
-  wanted = Math.max(FIRST, Math.min(end, to));
+let whole = false;
+/** Know everything, for who wants to know what comes later. */
+function all() {
+  loading = loading.catch(() => {}).then(async () => {
+    while (upto < last || last === Infinity) await load(upto, MOST, true);
+    if (!whole) await load(last - 1, 1, true);
+    whole = true;
+  });
+  return loading;
+}
+
+/** As far as one may go. */
+async function end() {
+  if (spoiled()) await all();
+  return go(reach());
+}
+
+// -- pictures --------------------------------------------------------------------------------------------------------
+
+/** Pictures that were read, the least lately used first. @type {Map<string, Promise<SVGSVGElement>>} */
+const pictures = new Map();
+/** @param {number} version @param {number} some How many happenings are told. */
+function drawn(version, some) {
+  const key = `${version}.svg${some < parts(version) ? `?step=${some}` : ""}`;
+  let found = pictures.get(key);
+  if (found) pictures.delete(key);
+  else {
+    found = call(`${api}/positions/${key}`).then(read);
+    found.catch(() => pictures.delete(key));
+  }
+  pictures.set(key, found);
+  if (pictures.size > KEPT) pictures.delete([...pictures.keys()][0]);
+  return found;
+}
+
+/** Have at hand what is likely to be asked for next. */
+function foresee() {
+  let one = { at, part };
+  const near = [];
+  for (let i = 0; i < 4 && one; i++) near.push(one = neighbour(one, 1));
+  near.push(neighbour({ at, part }, -1), neighbour(neighbour({ at, part }, -1), -1));
+  for (const next of near) if (next.at >= FIRST && next.at <= Math.min(upto, last)) void drawn(next.at, next.part).catch(() => {});
+  if (upto - at < AHEAD && upto < last) void know(at + STRETCH).catch(() => {});
+}
+
+/** @type {(what: () => void) => unknown} */
+const idly = window.requestIdleCallback ? (what) => requestIdleCallback(what, { timeout: 300 }) : (what) => setTimeout(what, 30);
+
+// -- going -----------------------------------------------------------------------------------------------------------
+
+/** Go to a position: the last one asked for is shown, whatever was asked for in between. @param {number} to @param {number} [some] */
+async function go(to, some = Infinity) {
+  wanted = { at: Math.max(FIRST, Math.min(last, to)), part: some };
   if (drawing) return;
   drawing = true;
   try {
-    while (at !== wanted) {
-      const next = wanted;
-      const svg = await call(`${api}/positions/${next}.svg`);
-      picture.show(svg, Math.abs(next - at) === 1 && at >= 0);
-      at = next;
+    while (at !== wanted.at || part !== Math.min(wanted.part, parts(wanted.at))) {
+      let next = wanted;
+      if (next.at > upto && upto < last) {
+        await know(next.at + AHEAD);
+        next.at = Math.min(next.at, last);
+      }
+      const all = parts(next.at), told = Math.min(next.part, all), svg = await drawn(next.at, told);
+      if (next !== wanted) continue;
+      const single = at > 0 && Math.abs(next.at - at) <= 1;
+      picture.show(svg, single, single ? named(next.at, told) : []);
+      [at, part] = [next.at, told];
       seen = Math.max(seen, at);
       tell();
     }
-    for (const near of [at + 1, at + 2]) if (near <= end) void call(`${api}/positions/${near}.svg`).catch(() => {}); // kept by the browser
+    idly(foresee);
   } catch (error) { stop(); toast(error); } finally { drawing = false; }
 }
 
-function tell() {
-  const now = steps.filter((step) => step.version === at), rules = new Set(now.map((step) => step.rule).filter(Boolean));
-  by("said").textContent = now.map((step) => step.words).join(" ");
-  by("cited").replaceChildren(...[...rules].map((rule) => element("a", say("rule", { number: rule }), { href: `${by("cited").dataset.rules}#${rule}` })));
-  const scrubber = by("scrubber");
-  scrubber.max = String(reach());
-  scrubber.value = String(at);
-  scrubber.setAttribute("aria-valuetext", say("moment", { number: at }));
-  by("number").textContent = spoiled() ? `${at} / ${end}` : String(at);
-  history.replaceState(null, "", `/games/${id}/at/${at}`);
-  by("forward").disabled = by("run").disabled = at >= end;
-  by("back").disabled = by("first").disabled = at <= FIRST;
-  by("last").disabled = at >= reach();
-  lists();
+/** The ids of what a happening names, where one is told at a time. @param {number} version @param {number} some @returns {string[]} */
+function named(version, some) {
+  if (stepping() !== "happening") return [];
+  const step = told.get(version)?.[some - 1], found = new Set();
+  /** @param {unknown} what */
+  const look = (what) => {
+    if (typeof what === "string") found.add(/^-?\d+,-?\d+$/.test(what) ? `tile-${what.replace(",", "-")}` : what);
+    else if (what && typeof what === "object") for (const [key, value] of Object.entries(what)) { look(key); look(value); }
+  };
+  look(step?.happening);
+  if (step?.seat) found.add(`panel-${step.seat}`);
+  return [...found].filter((one) => /^(tile|die|party|dungeon|temp|panel)-/.test(one));
 }
 
-/** Up to which position each list tells. */
-let listed = 0;
-function lists() {
-  const limit = reach();
-  for (const [list, all, label] of /** @type {[HTMLElement, any[], string][]} */ ([[by("log"), steps, "words"], [by("chapters"), chapters, "title"]])) {
-    if (limit < listed) list.replaceChildren();
-    const from = limit < listed ? 0 : listed;
-    list.append(...all.filter((one) => one.version > from && one.version <= limit).map((one) => jump(one[label], one.version)));
+/** The stop beside a position, by the smallest steps. @param {{at: number, part: number}} one @param {number} way */
+function neighbour(one, way) {
+  if (stepping() === "happening") {
+    const some = Math.min(one.part, parts(one.at)) + way;
+    if (some >= 1 && some <= parts(one.at)) return { at: one.at, part: some };
+    if (way > 0) return { at: one.at + 1, part: 1 };
   }
-  listed = limit;
-  for (const list of [by("log"), by("chapters")]) {
-    const buttons = /** @type {HTMLButtonElement[]} */ ([...list.querySelectorAll("button")]);
-    const here = buttons.filter((one) => Number(one.dataset.at) <= at).at(-1);
-    const before = list.querySelector("[aria-current]");
-    if (here === before) continue;
-    before?.removeAttribute("aria-current");
-    if (!here) continue;
-    here.setAttribute("aria-current", "step");
-    list.scrollTop = here.offsetTop - list.offsetTop - list.clientHeight / 2;
-  }
-}
-
-/** Offer to step by whatever parts the game has. */
-function parts() {
-  const kinds = new Set(chapters.map((chapter) => chapter.kind));
-  by("by").append(...PARTS.filter((kind) => kinds.has(kind)).map((kind) => new Option(words[`by.${kind}`], kind)));
-}
-
-/** @param {string} text @param {number} to */
-function jump(text, to) {
-  const line = element("li"), made = element("button", text, { type: "button", "data-at": String(to) });
-  made.addEventListener("click", () => { stop(); go(to); });
-  line.append(made);
-  return line;
+  return { at: one.at + way, part: Infinity };
 }
 
 /** Where the next stop is, one way or the other. @param {number} way */
-function stopAt(way) {
-  const kind = by("by").value;
-  if (kind === "event") return wanted + way;
-  const found = chapters.filter((chapter) => chapter.kind === kind).map((chapter) => chapter.version);
-  const next = way > 0 ? found.find((version) => version > wanted) : found.filter((version) => version < wanted).at(-1);
-  return next ?? (way > 0 ? end : FIRST);
+async function step(way) {
+  const kind = stepping();
+  if (kind === "event" || kind === "happening") {
+    const next = neighbour(wanted, way);
+    return next.at > last || next.at < FIRST ? undefined : go(next.at, next.part);
+  }
+  const stops = () => chapters.filter((chapter) => chapter.kind === kind).map((chapter) => chapter.version);
+  if (way < 0) return go(stops().filter((version) => version < wanted.at).at(-1) ?? FIRST);
+  let next;
+  while ((next = stops().find((version) => version > wanted.at)) === undefined && upto < last) await know(upto + STRETCH);
+  return go(next ?? last);
+}
+
+// -- telling ---------------------------------------------------------------------------------------------------------
+
+function tell() {
+  const steps = told.get(at) ?? [], one = stepping() === "happening" ? steps.slice(part - 1, part) : steps.slice(0, part);
+  by("said").textContent = one.map((step) => step.words).join(" ");
+  const rules = new Set(one.map((step) => step.rule).filter(Boolean));
+  by("cited").replaceChildren(...[...rules].map((rule) => element("a", say("rule", { number: rule }), { href: `${by("cited").dataset.rules}#${rule}` })));
+  const scrubber = by("scrubber"), done = part === parts(at);
+  scrubber.max = String(reach());
+  scrubber.value = String(at);
+  scrubber.setAttribute("aria-valuetext", say("moment", { number: at }));
+  by("number").textContent = (spoiled() && last < Infinity ? `${at} / ${last}` : String(at)) + (done ? "" : ` · ${part}`);
+  by("when").textContent = when();
+  by("forward").disabled = by("run").disabled = at >= last && done;
+  by("back").disabled = by("first").disabled = at <= FIRST;
+  by("last").disabled = at >= reach() && done;
+  document.body.dataset.shown = done ? String(at) : `${at}.${part}`;
+  clearTimeout(after);
+  after = window.setTimeout(afterwards, 0);
+}
+
+let after = 0;
+/** What can wait until the picture is seen. */
+function afterwards() {
+  history.replaceState(null, "", `/games/${id}/at/${at}`);
+  lists();
+  clearTimeout(fortune);
+  if (by("luck").open) fortune = window.setTimeout(luck, 600);
+}
+
+let fortune = 0;
+/** The luck of every seat, as far as may be told. */
+function luck() {
+  const address = `${api}/luck.svg?at=${reach()}&lang=${language}`, shown = by("luck").querySelector("img");
+  if (shown) shown.src = address;
+  else by("luck").append(element("img", "", { src: address, alt: words.luck }));
+}
+
+/** When it was played, and what was left out of the waiting. */
+function when() {
+  const [then, now] = [at - 1, at].map((version) => Date.parse(told.get(version)?.[0]?.at ?? ""));
+  if (!Number.isFinite(now)) return "";
+  const minutes = Math.round((now - then) / 60_000);
+  const unit = minutes < 120 ? [minutes, "minute"] : minutes < 2880 ? [Math.round(minutes / 60), "hour"] : [Math.round(minutes / 1440), "day"];
+  const gap = minutes >= 1 ? say("later", { time: new Intl.NumberFormat(language, { style: "unit", unit: String(unit[1]), unitDisplay: "long" }).format(Number(unit[0])) }) : "";
+  return [new Date(now).toLocaleTimeString(language), gap].filter(Boolean).join(" · ");
+}
+
+/** @typedef {{version: number, part: number, button: HTMLButtonElement}} Line */
+/** The narration, as far as it may be told. @type {Line[]} */
+let log = [];
+/** Up to which event the narration tells. */
+let listed = 0;
+let chapter = "";
+
+function relist() {
+  log = [];
+  listed = 0;
+  by("log").replaceChildren();
+  lists();
+}
+
+function lists() {
+  const limit = Math.min(reach(), upto);
+  if (limit < listed) return relist();
+  if (limit > listed) {
+    const fresh = [];
+    for (let version = Math.max(listed + 1, from); version <= limit; version++) {
+      for (const step of told.get(version) ?? []) fresh.push(jump(step.words, version, step.index));
+    }
+    log.push(...fresh);
+    by("log").append(...fresh.map((line) => line.button.parentElement ?? line.button));
+    listed = limit;
+  }
+  here(by("log"), log);
+  for (const [list, all] of /** @type {[HTMLElement, any[]][]} */ ([[by("chapters"), chapters], [by("moments"), moments]])) {
+    const open = list.dataset.whole !== undefined || spoiled();
+    const may = open ? all : all.filter((one) => one.version <= seen);
+    const rows = /** @type {any} */ (list);
+    if (rows.told !== may.length + String(open)) {
+      rows.lines = may.map((one) => jump(one.title, one.version, Infinity));
+      list.replaceChildren(...rows.lines.map((/** @type {Line} */ line) => line.button.parentElement));
+      rows.told = may.length + String(open);
+    }
+    here(list, rows.lines ?? []);
+  }
+}
+
+/** Let a list show where we are. @param {HTMLElement} list @param {Line[]} all */
+function here(list, all) {
+  let low = 0, high = all.length;
+  while (low < high) {
+    const middle = (low + high) >> 1, line = all[middle];
+    if (line.version < at || (line.version === at && (line.part <= part || line.part === Infinity))) low = middle + 1; else high = middle;
+  }
+  const now = all[low - 1]?.button, was = list.querySelector("[aria-current]");
+  if (now === was) return;
+  was?.removeAttribute("aria-current");
+  if (!now) return;
+  now.setAttribute("aria-current", "step");
+  list.scrollTop = now.offsetTop - list.offsetTop - list.clientHeight / 2;
+}
+
+/** @param {string} text @param {number} to @param {number} some @returns {Line} */
+function jump(text, to, some) {
+  const line = element("li"), button = element("button", text, { type: "button", "data-at": String(to) });
+  button.addEventListener("click", () => { stop(); go(to, stepping() === "happening" ? some : Infinity); });
+  line.append(button);
+  return { version: to, part: some, button };
 }
 
 // -- playing ---------------------------------------------------------------------------------------------------------
@@ -120,31 +297,44 @@ function run() {
   if (timer) { stop(); return; }
   by("run").textContent = "⏸";
   by("run").setAttribute("aria-label", words.stop);
-  const step = async () => {
-    await go(stopAt(1));
+  const play = async () => {
+    await step(1);
     if (!timer) return;
-    if (at >= end) { stop(); return; }
-    timer = window.setTimeout(step, gap());
+    if (at >= last && part === parts(at)) { stop(); return; }
+    timer = window.setTimeout(play, gap());
   };
-  timer = window.setTimeout(step, 0);
+  timer = window.setTimeout(play, 0);
 }
 
 /** How long a position is shown: as long as it was at the table, idle gaps squeezed, or evenly. */
 function gap() {
   const speed = by("speed").value;
   if (speed !== "real") return BASE_MS / Number(speed);
-  const times = [at, at + 1].map((version) => steps.find((step) => step.version === version)?.at).map((time) => Date.parse(time ?? ""));
+  if (part < parts(at)) return BASE_MS;
+  const times = [at, at + 1].map((version) => Date.parse(told.get(version)?.[0]?.at ?? ""));
   const took = times[1] - times[0];
   return Number.isFinite(took) ? Math.max(200, Math.min(took, LONGEST_MS)) : BASE_MS;
 }
 
 by("first").addEventListener("click", () => { stop(); go(FIRST); });
-by("back").addEventListener("click", () => { stop(); go(stopAt(-1)); });
-by("forward").addEventListener("click", () => { stop(); go(stopAt(1)); });
-by("last").addEventListener("click", () => { stop(); go(reach()); });
+by("back").addEventListener("click", () => { stop(); step(-1); });
+by("forward").addEventListener("click", () => { stop(); step(1); });
+by("last").addEventListener("click", () => { stop(); end().catch(toast); });
 by("run").addEventListener("click", run);
+by("by").addEventListener("change", () => { idly(foresee); tell(); });
 by("scrubber").addEventListener("input", () => { stop(); go(Number(by("scrubber").value)); });
-by("spoilers").addEventListener("change", tell);
+by("spoilers").addEventListener("change", async () => {
+  try { if (spoiled()) await all(); tell(); } catch (error) { toast(error); }
+});
+by("luck").addEventListener("toggle", () => { if (by("luck").open) luck(); });
+by("all-moments")?.addEventListener("click", async () => {
+  try {
+    ({ moments } = await call(`${api}/replay?limit=1&spoilers=1`));
+    by("moments").dataset.whole = "";
+    by("all-moments").hidden = true;
+    lists();
+  } catch (error) { toast(error); }
+});
 by("share").addEventListener("click", async () => {
   const address = `${location.origin}/games/${id}/at/${at}`;
   try { await navigator.clipboard.writeText(address); toast(words.copied); } catch { toast(address); }
@@ -160,10 +350,10 @@ document.addEventListener("keydown", (event) => {
   if (event.key === " " && inside.matches("button, a, summary")) return;
   /** @type {Record<string, () => unknown>} */
   const keys = {
-    ArrowLeft: () => { stop(); return go(stopAt(-1)); },
-    ArrowRight: () => { stop(); return go(stopAt(1)); },
+    ArrowLeft: () => { stop(); return step(-1); },
+    ArrowRight: () => { stop(); return step(1); },
     Home: () => { stop(); return go(FIRST); },
-    End: () => { stop(); return go(reach()); },
+    End: () => { stop(); end().catch(toast); },
     " ": run,
   };
   const does = keys[event.key];
@@ -171,10 +361,21 @@ document.addEventListener("keydown", (event) => {
 });
 
 try {
-  await load();
-  parts();
-  const asked = document.body.dataset.at;
-  seen = Math.max(FIRST, Math.min(end, Number(asked ?? FIRST)));
-  const begins = steps.find((step) => step.happening)?.version ?? FIRST; // the first position with a map
-  await go(asked === undefined ? begins : seen);
+  const shown = Math.max(FIRST, Number(asked ?? begins)), there = /** @type {SVGSVGElement | null} */ (by("map").querySelector("svg"));
+  if (there) { // the page came with its picture
+    picture.show(there, false);
+    at = seen = shown;
+    part = Infinity;
+  }
+  from = Math.max(0, shown - AHEAD) + 1;
+  upto = from - 1;
+  wanted = { at: shown, part: Infinity };
+  await know(shown + AHEAD);
+  if (there) {
+    part = parts(at);
+    tell();
+    idly(foresee);
+  } else await go(shown);
+  await before();
+  lists();
 } catch (error) { toast(error); }
