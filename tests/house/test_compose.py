@@ -130,12 +130,12 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_to_the
         try:
             deadline = time.monotonic() + 60
             while service.poll() is None and time.monotonic() < deadline:
-                up = subprocess.run(check, capture_output=True, timeout=10, check=False).returncode == 0
+                up = subprocess.run(check, capture_output=True, timeout=60, check=False).returncode == 0
                 if up and (tree / "checkpoint").is_file():
                     break
                 time.sleep(0.1)  # compose's own interval is 10 s
             assert service.poll() is None
-            assert subprocess.run(check, capture_output=True, timeout=10, check=False).returncode == 0
+            assert subprocess.run(check, capture_output=True, timeout=60, check=False).returncode == 0
         finally:
             service.send_signal(signal.SIGTERM)  # what `docker compose stop` sends
             service.communicate(timeout=30)
@@ -143,4 +143,4 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_to_the
     assert sorted(path.name for path in keys.iterdir()) == ["keyring", "log.key", "receipts.key"]
     assert (tree / "checkpoint").is_file()
     assert list(disk.iterdir()) == []
-    assert subprocess.run(check, capture_output=True, timeout=10, check=False).returncode != 0
+    assert subprocess.run(check, capture_output=True, timeout=60, check=False).returncode != 0

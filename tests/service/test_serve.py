@@ -33,7 +33,7 @@ T = TypeVar("T")
 pytestmark = pytest.mark.skipif(not PROC.is_dir(), reason="processes are found and counted through /proc")
 
 
-def until(what: Callable[[], T], seconds: float = 30.0, why: str = "") -> T:
+def until(what: Callable[[], T], seconds: float = 60.0, why: str = "") -> T:
     """Wait until something is true, looking often."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()
@@ -143,7 +143,7 @@ def serving(*arguments: str, **environment: str) -> Iterator[Service]:
         finally:
             service.kill_all()
             if service.process is not None:
-                service.process.wait(10)
+                service.process.wait(60)
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ class Player:
 
         def once() -> httpx.Response | None:
             try:
-                response = httpx.request(method, self.service.url + path, headers=headers, timeout=10, **rest)
+                response = httpx.request(method, self.service.url + path, headers=headers, timeout=30, **rest)
             except httpx.TransportError:
                 return None
             return None if response.status_code == 503 else response
@@ -298,7 +298,7 @@ def test_a_port_that_is_busy_for_a_moment_is_waited_for(monkeypatch: pytest.Monk
         port = other.getsockname()[1]
         thread = threading.Thread(target=listen, args=(port,))
         thread.start()
-        assert busy.wait(10)
+        assert busy.wait(60)
     thread.join(20)
     assert ports == [port]
 
@@ -450,7 +450,7 @@ def test_killing_everything_in_the_middle_of_a_game_loses_nothing_acknowledged(s
     player.acts_until(15)
     service.kill_all()
     assert service.process is not None
-    service.process.wait(10)
+    service.process.wait(60)
     service.start()
     player.acts_until(15)
     player.check()
@@ -468,7 +468,7 @@ def test_bots_go_on_among_themselves_after_everything_was_killed(service: Servic
     until(lambda: player.call("GET", player.game).json()["version"] >= 10)
     service.kill_all()
     assert service.process is not None
-    service.process.wait(10)
+    service.process.wait(60)
     service.start()
     before = player.call("GET", player.game).json()["version"]
 
@@ -497,7 +497,7 @@ def test_the_log_of_games_goes_on_after_everything_was_killed(service: Service, 
         said = watched()
         service.kill_all()
         assert service.process is not None
-        service.process.wait(10)
+        service.process.wait(60)
         service.start()
         assert logged(player)
         assert watched().splitlines()[-1] == said.splitlines()[-1]
@@ -508,7 +508,7 @@ def test_when_the_supervisor_alone_is_killed_its_children_follow(service: Servic
     player.acts_until(3)
     os.kill(service.pid, signal.SIGKILL)
     assert service.process is not None
-    service.process.wait(10)
+    service.process.wait(60)
     until(lambda: [one for one in service.processes() if "redis.sock" not in one.command] == [], why="orphans")
     service.start()  # adopts the database that was left
     player.acts_until(3)

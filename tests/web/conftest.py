@@ -86,7 +86,7 @@ class Visitor:
 
     def __init__(self, context: Any, server: str, wrong: list[str], calm: Callable[[str], bool]) -> None:
         self.page, self.server = context.new_page(), server
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
 
         def heard(message: Any) -> None:
             if message.type in ("error", "warning") and not calm(message.text):
