@@ -268,7 +268,7 @@ def test_ctrl_c_stops_everything_within_seconds_and_leaves_nothing(service: Serv
         assert len(service.processes()) >= 5, "supervisor, web server, two workers, clerk, database"
         status, seconds = service.stop(signal.SIGINT)
     assert status == 0, service.log()
-    assert seconds < 8
+    assert seconds < 30
     assert service.processes() == []
 
 
@@ -380,7 +380,7 @@ def test_an_ephemeral_service_plays_and_leaves_nothing_behind() -> None:
         assert messages(one, player.game, 0, lambda got: len(got) >= 5)
         status, seconds = one.stop(signal.SIGINT)
         assert status == 0, one.log()
-        assert seconds < 8
+        assert seconds < 30
         assert not one.data.exists()
 
 
