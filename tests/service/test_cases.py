@@ -204,6 +204,29 @@ def test_bots_keep_their_seats_in_a_resumed_game(house: Any) -> None:
     assert (table.shown()["status"], table.shown()["reason"]) == ("void", "ruled")
 
 
+def test_a_seat_that_signed_plays_on_in_the_custody_of_the_server(house: Any) -> None:
+    affair = Affair(house, over=False, moves=0)
+    table = affair.ada.opens(2, sit=False)
+    signer = house.holder(table, affair.ada).joins(1, hero="tala")
+    assert table.seat(affair.bob).status_code == 201
+    table.starts()
+    signer.holder.reveal()
+    while table.shown()["to_act"] != [1]:
+        assert table.act({"type": "end-turn"}, table.version, affair.bob).status_code == 201
+    version = table.version
+    assert signer.moves({"type": "end-turn"}).status_code == 201
+    affair.table = table
+    case = affair.heard(event=version + 1)
+    assert affair.ada.get(case).json["event_fingerprint"]
+    fork = affair.rules(case, "resume", version=version).json["ruled"]["resume"]["game_id"]
+    assert (table.shown()["status"], table.shown()["grade"]) == ("void", "EXACT")
+    shown = affair.ada.get(f"/v1/games/{fork}").json
+    assert [seat["custody"] for seat in shown["seats"]] == ["server", "server"]
+    assert shown["to_act"] == [1]
+    body = {"action": {"type": "end-turn"}, "expected_version": shown["version"]}
+    assert affair.ada.post(f"/v1/games/{fork}/actions", json=body).status_code == 201
+
+
 def test_a_game_that_is_played_ends_when_it_is_ruled_void(house: Any) -> None:
     affair = Affair(house, over=False)
     case = affair.heard()
