@@ -145,10 +145,10 @@ class Donjon(Pictures):
             _plate(84),
             die(3, 14, 20, 44), die(4, 86, 20, 44),
             write("+", 72, 52, 24, "b m label"), write("+", 144, 52, 24, "b m label"),
-            tag("g", self.scene.token("sword"), transform=place(176, 42, 0.62)),
-            write("=", 214, 51, 24, "b m label"), write("9", 239, 52, 30, "b m label"),
-            tag("g", self.scene.token("skeleton-warrior"), transform=place(312, 42, 0.78)),
-            self.sheet.use("swords", 272, 42, 0.42),
+            tag("g", self.scene.token("sword"), transform=place(174, 42, 0.58)),
+            write("=", 220, 51, 24, "b m label"), write("9", 243, 52, 30, "b m label"),
+            tag("g", self.scene.token("skeleton-warrior"), transform=place(316, 42, 0.7)),
+            self.sheet.use("swords", 269, 42, 0.34),
         )  # fmt: skip
         return _captioned("0 0 360 84", *parts, caption=caption)
 
