@@ -206,6 +206,12 @@ class CasesQuery(Query, frozen=True):
     cursor: Annotated[str, Meta(max_length=200)] | UnsetType = UNSET
 
 
+class AuditPageQuery(Query, frozen=True):
+    """What the page of an audit opens with: the form that disputes `event`."""
+
+    event: Version | UnsetType = UNSET
+
+
 class CaseEventsQuery(Query, frozen=True):
     """Which events of a case: those after version `after`, at most `limit`."""
 

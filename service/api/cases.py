@@ -40,7 +40,7 @@ _CASE: Final = ("case-not-found", "watching-forbidden")
 _WRITES: Final = (*_CASE, "wrong-case-state", "case-not-sound", "outcome-unknown")
 
 
-def _found(call: Call, case_id: bytes) -> tuple[Case, View]:
+def found(call: Call, case_id: bytes) -> tuple[Case, View]:
     """A case, and its game as far as the caller may see it.
 
     :raises CaseNotFound: the caller may not know of it.
@@ -152,7 +152,7 @@ def show_case(call: Call, case_id: bytes) -> Response:
     Whoever may see the game may see that it is disputed and what was ruled, with the reasons. What the parties said is
     shown to the seats, to auditors and to operators; `access` says which of the latter read what is not public.
     """
-    case, view = _found(call, case_id)
+    case, view = found(call, case_id)
     return reply(_shown(call, case, view), language=call.language)
 
 
@@ -170,7 +170,7 @@ def show_case_events(call: Call, case_id: bytes) -> Response:
 
     With `Accept: application/vnd.annals.events` the stored bytes, each event behind its length as u32 big endian.
     """
-    _found(call, case_id)
+    found(call, case_id)
     after, limit = (0 if call.query.after is UNSET else call.query.after), call.query.limit
     events = [item for item in whole(call.deps.log, case_id, after) if isinstance(item, Event)]
     if request.accept_mimetypes.best_match(["application/json", _STORED], default="application/json") == _STORED:
@@ -200,7 +200,7 @@ def show_case_events(call: Call, case_id: bytes) -> Response:
 )
 def show_case_audit(call: Call, case_id: bytes) -> Response:
     """Does the record of the case hold? Form, chain, order, deadlines and the log of games, looked at anew."""
-    case, _ = _found(call, case_id)
+    case, _ = found(call, case_id)
     assert case.about is not None
     disputed = _stored_hash(call, case.about[0], case.about[1])
     return reply(bundles.case_verdict(call.deps, case_id, call.language, disputed), language=call.language)
@@ -221,7 +221,7 @@ def show_case_audit(call: Call, case_id: bytes) -> Response:
 )
 def answer_dispute(call: Call, case_id: bytes) -> Response:
     """Answer a dispute, once for each seat that was asked, until its deadline."""
-    case, view = _found(call, case_id)
+    case, view = found(call, case_id)
     seats: Sequence[int] = view.seats
     if call.body.seat is not UNSET:
         seats = [acting_seat(view.game.position, call.caller, call.body.seat)]
@@ -247,7 +247,7 @@ def rule_case(call: Call, case_id: bytes) -> Response:
     result counts. `resume`: a new game goes on from `version`, in which everybody has the seat they had there; the
     disputed game is void. The record of the disputed game stays as it is.
     """
-    case, view = _found(call, case_id)
+    case, view = found(call, case_id)
     body = call.body
     may_rule(view.game.position, call.caller, None if case.dispute is None else case.dispute.player)
     result = None if body.result is UNSET else Result(sorted(set(body.result.winners)), body.result.scores)
@@ -266,7 +266,7 @@ def rule_case(call: Call, case_id: bytes) -> Response:
 )
 def withdraw_dispute(call: Call, case_id: bytes) -> Response:
     """Withdraw a dispute before it is ruled. For who disputed the event."""
-    case, view = _found(call, case_id)
+    case, view = found(call, case_id)
     if case.dispute is None or case.dispute.player != call.player:
         raise NotTheAuthor
     return _written(call, cases.withdraw(call.deps, case_id, call.player), view, 200)
@@ -282,7 +282,7 @@ def withdraw_dispute(call: Call, case_id: bytes) -> Response:
 )
 def erase_text(call: Call, case_id: bytes, seq: int) -> Response:
     """Erase the text of a statement for ever; its salted hash stays in the chain. For its author and for operators."""
-    case, _ = _found(call, case_id)
+    case, _ = found(call, case_id)
     said = next((said for said in case.statements if said.seq == seq), None)
     if said is None:
         raise cases.TextNotFound(str(seq))

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 from babel.messages.pofile import read_po
 from flask import Response, render_template, request
+from msgspec import UNSET
 from markupsafe import Markup
 
 from engine.protocol import Options
@@ -23,8 +24,8 @@ from replay.pictures import DRAWINGS, STYLE, export
 from replay.pictures import picture as draw
 from replay.replay import Replay
 from replay.words import LANGUAGES, Context, words
-from service.access import View
-from service.api import present, problems, shapes
+from service.access import NotAnAuditor, View
+from service.api import case_shapes, cases, present, problems, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
 from service.api.rulesets import resolve
@@ -144,6 +145,7 @@ def _game_page(call: Call, view: View, template: str, script: str, **shown: Any)
         game=game,
         game_title=told.get(f"term.{game_name(game.ruleset)}", game.ruleset),
         players=", ".join(_called(seat, told) for seat in game.seats if seat.player_id is not None),
+        called={seat.seat: _called(seat, told) for seat in game.seats},
         creator=call.caller.player is not None and call.deps.creators.get(view.game.id) == call.caller.player,
         **shown,
     )
@@ -243,11 +245,56 @@ def _inline(replay: Replay, version: int, language: str) -> Markup | None:
     return Markup(svg.replace(f"<style>{STYLE}</style>", "", 1))
 
 
-@api.route("GET", "/games/<id:game_id>/audit", tag="pages", returns=None, media=_HTML, problems=_PAST)
+@api.route(
+    "GET",
+    "/games/<id:game_id>/audit",
+    tag="pages",
+    query=case_shapes.AuditPageQuery,
+    returns=None,
+    media=_HTML,
+    problems=_PAST,
+)
 @_told
 def show_verdict(call: Call, game_id: bytes) -> Response:
-    """The audit of a game, in words."""
-    return _game_page(call, seen(call, game_id).watched(), "audit.html", "audit.mjs")
+    """The audit of a game, in words; its disputes, and where one is opened."""
+    view = seen(call, game_id).watched()
+    seats = [seat for seat in view.seats if view.game.position.seats[seat - 1].bot is None]
+    event = None if call.query.event is UNSET else call.query.event
+    auditor = "auditor" in call.caller.roles
+    return _game_page(call, view, "audit.html", "audit.mjs", seats=seats, auditor=auditor, event=event)
+
+
+@api.route(
+    "GET",
+    "/cases/<id:case_id>",
+    tag="pages",
+    returns=None,
+    media=_HTML,
+    problems=("case-not-found", "watching-forbidden"),
+)
+@_told
+def show_dispute(call: Call, case_id: bytes) -> Response:
+    """A dispute on one page, to be printed: what is disputed and by which rule, what was said and ruled, and why."""
+    case, view = cases.found(call, case_id)
+    assert case.about is not None, "else it is not found"
+    (game_id, seq, _), roles, position = case.about, call.caller.roles, view.game.position
+    cited: dict[str, None] = {}
+    for _, _, happenings in call.deps.positions.walk(game_id, seq - 1, seq):
+        cited |= dict.fromkeys(one.rule for one in happenings if one.rule)
+    ruleset = "" if position.rules is None else position.rules.id
+    rules = [found for rule in cited if (found := rules_text.paragraph(ruleset, rule, _language(call)))]
+    party = bool(view.seats) or (case.dispute is not None and case.dispute.player == call.caller.player)
+    shown = {"case": case_id.hex(), "event": seq, "rules": rules, "judge": "auditor" in roles and not party}
+    return _game_page(call, view, "case.html", "case.mjs", operator="operator" in roles, **shown)
+
+
+@api.route("GET", "/desk", tag="pages", returns=None, media=_HTML, problems=("not-an-auditor",))
+@_told
+def show_desk(call: Call) -> Response:
+    """The auditor's desk: the disputes that wait. For auditors and operators."""
+    if not call.caller.sees_all:
+        raise NotAnAuditor
+    return _page(call, "desk.html", "desk.mjs")
 
 
 @api.route("GET", "/players/<id:player_id>", tag="pages", returns=None, media=_HTML, problems=("player-not-found",))

@@ -27,6 +27,10 @@ _RULING: Final = re.compile(r"[A-Z]\d+")
 """Rows of a table that have a name to be cited by."""
 _ITEM: Final = re.compile(r"(?:[-*]|\d+\.) (.*)")
 _BLOCK: Final = re.compile(r"#{1,6} |\||[-*] |\d+\. |```|<!--")
+_DRAWN: Final = re.compile(
+    r'<figure.*?</figure>|<([uo]l) class="drawings".*?</\1>|<div class="portrait".*?</div>', re.DOTALL
+)
+"""The pictures: they refer to what stands once on the page of rules."""
 _COMMENT: Final = re.compile(r"<!-- (?:picture: ([\w -]+?)(?:: (.*?))?|.*) -->")
 
 Draw = Callable[[str, str], Markup]
@@ -67,6 +71,17 @@ def rendered(game: str, language: str) -> Text | None:
             head, end, body = str(html).partition("</h1>")
             return Text(Markup(head + end), pictures.definitions() + Markup(body), contents(text), spoken)
     return None
+
+
+def paragraph(ruleset: str, number: str, language: str) -> tuple[Markup, Markup] | None:
+    """The heading and the words of a paragraph by its number, to be shown on other pages; None: there is none."""
+    text = rendered(ruleset.partition("@")[0], language)
+    heading = rf'<h(\d) id="{re.escape(number)}">(.*?)</h\1>(.*?)(?=<h\d|\Z)'
+    if text is None or (found := re.search(heading, text.html, re.DOTALL)) is None:
+        return None
+    said = _DRAWN.sub("", found[3])
+    title, said = (part.replace('href="#', f'href="/rules/{ruleset}#') for part in (found[2], said))
+    return Markup(title), Markup(said)  # of our own making, and escaped there
 
 
 def contents(text: str) -> list[Entry]:

@@ -129,11 +129,11 @@ export function card(game) {
   const open = game.status === "open" || game.status === "playing";
   const link = element("a", "", { href: `/games/${game.game_id}${open ? "" : "/replay"}` });
   const who = element("ul", "", { class: "who" });
-  const won = game.outcome?.winners ?? [];
+  const counts = game.effective ?? game, won = counts.outcome?.winners ?? [];
   for (const seat of game.seats) who.append(element("li", called(seat), won.includes(seat.seat) ? { class: "won" } : {}));
   const when = new Date(game.updated_at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
   const state = game.status === "playing" && game.seats.some((/** @type {any} */ seat) => seat.player_id === me && game.to_act.includes(seat.seat))
-    ? words["your-turn-short"] : words[`status.${game.status}`];
+    ? words["your-turn-short"] : words[counts.ruling ? `effective.${counts.ruling}` : `status.${game.status}`];
   link.append(who, element("span", `${term(game.ruleset.split("@")[0])} · ${state} · ${when}`, { class: "dim" }));
   row.append(link);
   return row;

@@ -1,5 +1,6 @@
 // The audit: what the server's check of the record found, each part in words; and the same by the second verifier, here.
 import { by, call, element, say, toast, words } from "./api.mjs";
+import { line, pair } from "./cases.mjs";
 
 const id = document.body.dataset.game;
 const LOOK = /** @type {Record<string, string>} */ ({ VERIFIED: "verified", "VERIFIED WITH LIMITS": "verified", REFUTED: "refuted" });
@@ -56,6 +57,41 @@ async function here(theirs) {
   by("verdict").dataset.by = "verify.mjs";
 }
 
+// -- disputes --------------------------------------------------------------------------------------------------------
+
+/** @type {any} */
+const form = by("dispute");
+let drawn = 0;
+/** Show what the number stands for. */
+async function disputed() {
+  const event = Number(form.elements.event.value);
+  if (!form.elements.event.validity.valid || !event || event === drawn) return;
+  drawn = event;
+  pair(by("pair"), id ?? "", event);
+  const { steps } = await call(`/v1/games/${id}/replay?after=${event - 1}&limit=1`);
+  if (drawn === event) by("event").textContent = steps.map((/** @type {any} */ step) => step.words).join(" ");
+}
+
+form?.addEventListener("input", (/** @type {Event} */ event) => { if (event.target === form.elements.event) disputed().catch(toast); });
+form?.addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
+  event.preventDefault();
+  const { text, seat, event: number } = form.elements, submit = form.querySelector("button.main");
+  submit.disabled = true;
+  try {
+    const made = await call(`/v1/games/${id}/disputes`, { event: Number(number.value), text: text.value, ...(seat ? { seat: Number(seat.value) } : {}) });
+    location.assign(`/cases/${made.case_id}`);
+  } catch (error) { toast(error, /** @type {any} */ (error).problem?.case_id && { href: `/cases/${/** @type {any} */ (error).problem.case_id}`, text: words.disputes }); submit.disabled = false; }
+});
+
+async function disputes() {
+  const { cases } = await call(`/v1/games/${id}/disputes`);
+  by("cases").replaceChildren(...(cases.length ? cases.map(line) : [element("li", words.none, { class: "dim" })]));
+  if (!form?.elements.event.value) return;
+  form.scrollIntoView();
+  await disputed();
+}
+
+disputes().catch(toast);
 try {
   const theirs = await call(`/v1/games/${id}/audit`);
   show(theirs);

@@ -198,6 +198,7 @@ let after = 0;
 /** What can wait until the picture is seen. */
 function afterwards() {
   history.replaceState(null, "", `/games/${id}/at/${at}`);
+  by("dispute").href = `/games/${id}/audit?event=${at}`;
   lists();
   clearTimeout(fortune);
   if (by("luck").open) fortune = window.setTimeout(luck, 600);
