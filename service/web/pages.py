@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 from babel.messages.pofile import read_po
 from flask import Response, render_template, request
-from msgspec import UNSET
 from markupsafe import Markup
+from msgspec import UNSET
 
 from engine.protocol import Options
 from engine.registry import RULESETS, game_name

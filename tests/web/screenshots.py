@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 from playwright.sync_api import Browser, sync_playwright
 
+from service.web.session import COOKIE
 from tests.web.conftest import FLAGS, chromium_path
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -26,8 +27,8 @@ LANGUAGES = {"light": "en", "dark": "fr", "phone": "ja"}
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The address of a service with its demo."""
+def served() -> Iterator[tuple[str, str]]:
+    """The address of a service with its demo, and where it keeps what it has."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable,
@@ -49,10 +50,75 @@ def served() -> Iterator[str]:
                 line = process.stdout.readline()
                 assert line, said
                 said += line
-            yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
+            yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0], f"{folder}/data"
         finally:
             process.terminate()
             process.wait(30)
+
+
+def disputed(server: str, data: str) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Two disputes, one ruled: name, path and what it shows, of each page; the tokens of an auditor and a party."""
+
+    def post(path: str, token: str, **body: Any) -> Any:
+        sent = {"Authorization": f"Bearer {token}"} if token else {}
+        answer = httpx.post(f"{server}{path}", json=body, headers=sent)
+        answer.raise_for_status()
+        return answer.json()
+
+    ada, bob, audrey = (post("/v1/players", "", name=name) for name in ("Ada", "Bob", "Audrey"))
+    grant = [sys.executable, "-m", "service", "grant", audrey["player_id"], "auditor", "--data", data]
+    subprocess.run(grant, check=True, stdout=subprocess.DEVNULL)
+    game = post("/v1/games", ada["token"], ruleset="donjon@1", seats=2, hero="tala")["game_id"]
+    post(f"/v1/games/{game}/seats", bob["token"], hero="horan")
+    post(f"/v1/games/{game}/start", ada["token"])
+    for _ in range(8):
+        shown = httpx.get(f"{server}/v1/games/{game}").json()
+        mover = (ada, bob)[shown["to_act"][0] - 1]
+        sent = {"Authorization": f"Bearer {mover['token']}"}
+        legal = httpx.get(f"{server}/v1/games/{game}/actions", headers=sent).json()
+        post(
+            f"/v1/games/{game}/actions",
+            mover["token"],
+            action=legal["actions"][0]["action"],
+            expected_version=legal["version"],
+        )
+    cases = []
+    for event, said, replied in (
+        (7, "I had not finished: my hero had movement left.", "It was pressed, and the roll was shown to both of us."),
+        (9, "The dice cannot have been fair three times over.", "They were fair to me, too."),
+    ):
+        opened = post(f"/v1/games/{game}/disputes", ada["token"], event=event, text=said)
+        cases.append(f"/cases/{opened['case_id']}")
+        post(f"/v1{cases[-1]}/answers", bob["token"], text=replied)
+    reasons = "The event follows from the action that was signed, and its dice from the seeds committed to before."
+    post(f"/v1{cases[0]}/ruling", audrey["token"], ruling="resume", text=reasons, version=6)
+    shown_pages = [
+        ("desk", "/desk", "#cases a"),
+        ("dispute-ruled", cases[0], "#ruling blockquote"),
+        ("dispute-open", cases[1], "#statements blockquote"),
+        ("dispute-new", f"/games/{game}/audit?event=10", "#pair img"),
+    ]
+    return shown_pages, [audrey["token"], ada["token"]]
+
+
+def shoot_disputes(browser: Browser, server: str, data: str, folder: Path) -> Iterator[Path]:
+    """The pages of disputes; and what they print."""
+    shown_pages, (auditor, party) = disputed(server, data)
+    for variant, how in VARIANTS.items():
+        for name, path, shown in shown_pages:
+            context = browser.new_context(reduced_motion="reduce", **how)
+            token = party if name == "dispute-new" else auditor
+            context.add_cookies([{"name": COOKIE, "value": token, "url": server}])
+            page = context.new_page()
+            page.goto(f"{server}{path}{'&' if '?' in path else '?'}lang={LANGUAGES[variant]}")
+            page.wait_for_selector(shown)
+            page.wait_for_load_state("networkidle")
+            yield _taken(page, folder / f"{name}-{variant}.png", full=True)
+            if name == "dispute-ruled":
+                printed = folder / f"{name}-{LANGUAGES[variant]}.pdf"
+                page.pdf(path=printed, format="A4")
+                yield printed
+            context.close()
 
 
 def pages(server: str) -> dict[str, tuple[str, str]]:
@@ -123,8 +189,10 @@ def _taken(page: Any, path: Path, *, full: bool) -> Path:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    with served() as server, sync_playwright() as playwright:
+    with served() as (server, data), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        for path in shoot_disputes(browser, server, data, folder):
+            print(path)
         for path in shoot(browser, server, folder):
             print(path)
         browser.close()
