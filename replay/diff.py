@@ -46,6 +46,8 @@ def _told(position: Position, viewer: int | None) -> dict[str, Any]:
 
 
 def _differ(old: Any, new: Any) -> list[Change]:
+    if old == new:
+        return []
     return [
         Change(change.path.removeprefix("/"), change.old, change.new) for change in differences(facts(old), facts(new))
     ]

@@ -3,7 +3,7 @@ once. Nothing here is the truth; a worker that forgets everything only counts ag
 
 from collections.abc import Iterator
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.registry import game_name
 from events.event import Event
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from service.bootstrap import Deps
 
 EVENTS_AT_ONCE: Final = 20_000
-"""So many events are read for one answer about the service; the next answer goes on from there."""
+"""So many events are read for one answer; the next one goes on from there."""
 GAMES_OF_PLAYER: Final = 100
 """So many of a player's games are looked at, the latest ones."""
 KEPT_GAMES: Final = 500
@@ -35,7 +35,7 @@ class Luck:
         self._total = Tally()
         self._left = 0
         self._asked_ms: int | None = None
-        self._rolls: dict[str, tuple[str, list[Roll]]] = {}
+        self._games: dict[str, Fortune] = {}
 
     # -- the service -------------------------------------------------------------------------------------------------
 
@@ -66,39 +66,51 @@ class Luck:
     def of_player(self, deps: "Deps", player: bytes, language: str, *, private: bool) -> AllLuck:
         """The games of a player that are over: the public ones, or all of them (``private``)."""
         deps.index.catch_up()
-        counted, left = Tally(), 0
+        counted, left, events = Tally(), 0, 0
         rolled: list[tuple[str, list[Roll]]] = []
         for row in _over(deps, player.hex(), private=private):
-            if len(rolled) == GAMES_OF_PLAYER:
+            known = self._recall(row.game_id)
+            if len(rolled) == GAMES_OF_PLAYER or (known is None and events >= EVENTS_AT_ONCE):
                 left += 1
                 continue
+            if known is None:
+                known = _fortune(deps, row)
+                events += row.version
+            self._keep(row.game_id, known)
             seats = [n for n, seat in enumerate(row.seats, 1) if seat.player_id == player.hex() and seat.bot is None]
-            game, rolls = self._rolls_of(deps, row)
-            rolled.append((game, [roll for roll in rolls if roll.seat in seats]))
-            mine = Tally(games=1)
+            rolled.append((game_name(row.ruleset), [roll for roll in known.rolls if roll.seat in seats]))
             for seat in seats:
-                share = tally(_events(deps, row), seat)
-                share.games = 0
-                mine.add(share)
-            counted.add(mine)
+                counted.add(known.tallies[seat])
+        counted.games = len(rolled)
         return player_luck(rolled, counted, left, language)
 
-    def _rolls_of(self, deps: "Deps", row: Row) -> tuple[str, list[Roll]]:
-        if (known := self._rolls.pop(row.game_id, None)) is None:
-            game, game_id = game_name(row.ruleset), bytes.fromhex(row.game_id)
-            replay = Replay(game_id, _events(deps, row))
-            known = (
-                game,
-                [
-                    roll
-                    for version, event, draws, _ in played(replay, len(replay))
-                    for roll in lots(game).rolls(version, event.seat, draws, replay.happenings(version))
-                ],
-            )
-        self._rolls[row.game_id] = known
-        while len(self._rolls) > KEPT_GAMES:
-            self._rolls.pop(next(iter(self._rolls)), None)
-        return known
+    def _recall(self, game_id: str) -> "Fortune | None":
+        with self._lock:
+            return self._games.pop(game_id, None)
+
+    def _keep(self, game_id: str, known: "Fortune") -> None:
+        with self._lock:
+            self._games[game_id] = known
+            while len(self._games) > KEPT_GAMES:
+                del self._games[next(iter(self._games))]
+
+
+class Fortune(NamedTuple):
+    """What the dice of one game gave: its rolls, and the draws of each seat."""
+
+    rolls: list[Roll]
+    tallies: dict[int, Tally]
+
+
+def _fortune(deps: "Deps", row: Row) -> Fortune:
+    game, events = game_name(row.ruleset), list(_events(deps, row))
+    replay = Replay(bytes.fromhex(row.game_id), events)
+    rolls = [
+        roll
+        for version, event, draws, _ in played(replay, len(replay))
+        for roll in lots(game).rolls(version, event.seat, draws, replay.happenings(version))
+    ]
+    return Fortune(rolls, {seat: tally(events, seat) for seat in range(1, len(row.seats) + 1)})
 
 
 def _over(deps: "Deps", player: str | None, *, private: bool) -> Iterator[Row]:

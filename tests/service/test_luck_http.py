@@ -120,6 +120,11 @@ def test_of_a_player_no_more_games_are_looked_at_than_one_answer_can_bear(house:
     monkeypatch.setattr(counting, "GAMES_OF_PLAYER", 2)
     report = asked(house.nobody, f"/v1/players/{ada.id}/luck")
     assert (report["games"], report["left"]) == (2, 1)
+    monkeypatch.setattr(counting, "GAMES_OF_PLAYER", 9)
+    monkeypatch.setattr(counting, "EVENTS_AT_ONCE", 0)
+    assert asked(house.nobody, f"/v1/players/{ada.id}/luck")["left"] == 1
+    monkeypatch.setattr(counting, "EVENTS_AT_ONCE", 1)
+    assert asked(house.nobody, f"/v1/players/{ada.id}/luck")["left"] == 0
 
 
 def test_all_dice_are_counted_once_little_by_little(house: Any, monkeypatch: Any) -> None:
