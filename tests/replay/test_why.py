@@ -139,8 +139,9 @@ def test_a_path_that_leads_nowhere_says_how_far_it_leads_and_what_is_there(told:
 
 def test_before_the_start_and_beyond_the_end_there_is_nothing_to_ask(told: Any) -> None:
     replay = told("donjon")
-    with pytest.raises(NoSuchPath):
-        why(replay, 1, "mp")
+    for path in ("mp", "", "/"):
+        with pytest.raises(NoSuchPath):
+            why(replay, 1, path)
     with pytest.raises(NoSuchPosition):
         why(replay, len(replay) + 1, "mp")
     assert why(replay, len(replay), "").path == ""
