@@ -61,7 +61,7 @@ export class Picture {
     const spots = before && !calm ? this.#spots() : null;
     this.#shown = whole;
     this.#lay(/** @type {SVGSVGElement} */ (document.importNode(whole, true)));
-    const changed = before ? this.#animate(before, looks(whole), spots) : [];
+    const changed = before ? this.#animate(before, looks(whole), spots, Boolean(marks)) : [];
     if (marks) this.#mark([...new Set([...changed, ...marks])]);
   }
 
@@ -113,8 +113,9 @@ export class Picture {
   /**
    * Move what moved; what changed.
    * @param {ReturnType<typeof looks>} before @param {ReturnType<typeof looks>} after @param {Map<string, DOMRect> | null} spots
+   * @param {boolean} marked What changed keeps a mark, and needs no glow.
    */
-  #animate(before, after, spots) {
+  #animate(before, after, spots, marked) {
     /** @type {string[]} */
     const changed = [];
     /** What moves: all is measured before anything does. @type {(() => unknown)[]} */
@@ -134,7 +135,8 @@ export class Picture {
         moves.push(() => this.find(id)?.animate([{ transform: from }, { transform: to }], MOVING));
         changed.push(id);
       } else if (!same) {
-        moves.push(() => this.find(id)?.classList.add(was && !id.startsWith("tile-") ? "changed" : "appear"));
+        const look = was && !id.startsWith("tile-") ? "changed" : "appear";
+        if (look === "appear" || !marked) moves.push(() => this.find(id)?.classList.add(look));
         if (!now.look.includes('"#hit"')) changed.push(id); // a cell without a tile shows nothing new
       }
     }

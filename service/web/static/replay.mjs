@@ -18,8 +18,8 @@ let last = Infinity;
 let chapters = [];
 /** @type {any[]} */
 let moments = [];
-/** Where we are: after event `at`, of whose happenings `part` are told. */
-let at = -1, part = 0, seen = FIRST, drawing = false, timer = 0;
+/** Where we are: after event `at`, of whose happenings `part` are told; `way`: which way we came. */
+let at = -1, part = 0, seen = FIRST, drawing = false, timer = 0, way = 1;
 let wanted = { at: FIRST, part: Infinity };
 
 const spoiled = () => by("spoilers").checked;
@@ -96,18 +96,17 @@ function drawn(version, some) {
   return found;
 }
 
-/** Have at hand what is likely to be asked for next. */
+/** Have at hand what is likely to be asked for next: further that way. */
 function foresee() {
-  let one = { at, part };
-  const near = [];
-  for (let i = 0; i < 4 && one; i++) near.push(one = neighbour(one, 1));
-  near.push(neighbour({ at, part }, -1), neighbour(neighbour({ at, part }, -1), -1));
-  for (const next of near) if (next.at >= FIRST && next.at <= Math.min(upto, last)) void drawn(next.at, next.part).catch(() => {});
+  for (const [direction, far] of [[way, 4], [-way, 1]]) {
+    for (let i = 0, next = { at, part }; i < far; i++) {
+      next = neighbour(next, direction);
+      if (next.at < FIRST || next.at > Math.min(upto, last)) break;
+      void drawn(next.at, next.part).catch(() => {});
+    }
+  }
   if (upto - at < AHEAD && upto < last) void know(at + STRETCH).catch(() => {});
 }
-
-/** @type {(what: () => void) => unknown} */
-const idly = window.requestIdleCallback ? (what) => requestIdleCallback(what, { timeout: 300 }) : (what) => setTimeout(what, 30);
 
 // -- going -----------------------------------------------------------------------------------------------------------
 
@@ -125,13 +124,13 @@ async function go(to, some = Infinity) {
       }
       const all = parts(next.at), told = Math.min(next.part, all), svg = await drawn(next.at, told);
       if (next !== wanted) continue;
+      way = next.at < at ? -1 : 1;
       const single = at > 0 && Math.abs(next.at - at) <= 1;
       picture.show(svg, single, single ? named(next.at, told) : []);
       [at, part] = [next.at, told];
       seen = Math.max(seen, at);
       tell();
     }
-    idly(foresee);
   } catch (error) { stop(); toast(error); } finally { drawing = false; }
 }
 
@@ -197,6 +196,7 @@ function tell() {
 let after = 0;
 /** What can wait until the picture is seen. */
 function afterwards() {
+  foresee();
   history.replaceState(null, "", `/games/${id}/at/${at}`);
   by("dispute").href = `/games/${id}/audit?event=${at}`;
   lists();
@@ -322,7 +322,7 @@ by("back").addEventListener("click", () => { stop(); step(-1); });
 by("forward").addEventListener("click", () => { stop(); step(1); });
 by("last").addEventListener("click", () => { stop(); end().catch(toast); });
 by("run").addEventListener("click", run);
-by("by").addEventListener("change", () => { idly(foresee); tell(); });
+by("by").addEventListener("change", tell);
 by("scrubber").addEventListener("input", () => { stop(); go(Number(by("scrubber").value)); });
 by("spoilers").addEventListener("change", async () => {
   try { if (spoiled()) await all(); tell(); } catch (error) { toast(error); }
@@ -375,7 +375,6 @@ try {
   if (there) {
     part = parts(at);
     tell();
-    idly(foresee);
   } else await go(shown);
   await before();
   lists();
