@@ -10,6 +10,8 @@ import httpx
 import pytest
 from rich.console import Console
 
+from events.event import Event
+from events.log import whole
 from events.signing import SignedAction
 from service import clerk as clerks
 from service import terminal_client
@@ -110,7 +112,8 @@ def test_a_person_who_keeps_the_keys_plays_until_the_game_is_over(
     assert secret.stat().st_mode & 0o777 == 0o600
     (game,) = terminal.house.nobody.get("/v1/games").json["games"]
     assert (game["status"], game["seats"][0]["custody"]) == ("finished", "self")
-    stored = terminal.house.deps.log.read(bytes.fromhex(game["game_id"])).events
+    items = whole(terminal.house.deps.log, bytes.fromhex(game["game_id"]))
+    stored = [event for event in items if isinstance(event, Event)]
     joined = next(SignedAction.read(event.body["a"]) for event in stored if event.kind == "join" and "a" in event.body)
     assert joined.args["cp"][0] >= 1
     assert "signoff" in [event.kind for event in stored]
