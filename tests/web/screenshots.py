@@ -84,7 +84,7 @@ def disputed(server: str, data: str) -> tuple[list[tuple[str, str, str]], list[s
         )
     cases = []
     for event, said, replied in (
-        (7, "I had not finished: my hero had movement left.", "It was pressed, and the roll was shown to both of us."),
+        (7, "My screen stood still: I did not see this.", "It was shown to both of us, at the same time."),
         (9, "The dice cannot have been fair three times over.", "They were fair to me, too."),
     ):
         opened = post(f"/v1/games/{game}/disputes", ada["token"], event=event, text=said)

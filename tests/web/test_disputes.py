@@ -48,7 +48,7 @@ def audrey(visitor: Any, data: Path) -> Any:
 
 def two_at_play(visitor: Any) -> tuple[Any, Any, str, int]:
     """Ada reads English, Bob French; they have played a little: both, the table's path, its last event."""
-    ada, bob = visitor(), visitor(locale="fr-FR")
+    ada, bob = visitor(), visitor(locale="fr-FR", calm=lambda message: "409" in message)
     path = ada.opens_a_table(seat2="friend")
     bob.goes(path).page.fill("#seats input[maxlength]", "Bob")
     bob.page.click("#seats button.main")
@@ -157,6 +157,12 @@ def test_a_dispute_is_withdrawn_and_its_text_erased_by_who_wrote_it(visitor: Any
     assert EN["dispute.hidden"] in eve.inner_text("#statements")
     assert "My mistake?" not in eve.content()
     assert not eve.is_visible("#answer")
+    page = bob.goes(f"{path}/audit?event={event}").page  # an event is disputed once: who comes second is led there
+    page.wait_for_selector("#pair img")
+    page.fill("#dispute textarea", "Moi aussi.")
+    page.click("#dispute button.main")
+    page.click(f"#toast a[href='{case}']")
+    page.wait_for_selector("#answer textarea")
     for button, state in (("#withdraw", "closed"), (".statement button", "closed")):
         ada.page.click(button)
         ada.page.click("dialog .choices button")
@@ -167,33 +173,30 @@ def test_a_dispute_is_withdrawn_and_its_text_erased_by_who_wrote_it(visitor: Any
     assert FR["dispute.erased"] in bob.page.inner_text("#statements")
 
 
-def finished_game(server: str) -> tuple[str, dict[str, str]]:
-    """A game that Ada plays to its end with herself, by the API: its id, and how she calls."""
+def played_alone(server: str, until: int = 10_000, **options: bool) -> tuple[str, dict[str, str]]:
+    """A game that Ada plays to its end, or for some turns, with herself, by the API: its id, and how she calls."""
     made = httpx.post(f"{server}/v1/players", json={"name": "Ada"}).json()
     sent = {"Authorization": f"Bearer {made['token']}"}
     with httpx.Client(base_url=server, headers=sent) as ada:
-        table = {"ruleset": "donjon@1", "seats": 2, "options": {"stalemate_rounds": 3}}
+        table = {"ruleset": "donjon@1", "seats": 2, "options": {"stalemate_rounds": 3, **options}}
         path = f"/v1/games/{ada.post('/v1/games', json=table).json()['game_id']}"
         ada.post(f"{path}/seats", json={}).raise_for_status()
         ada.post(f"{path}/start", json={}).raise_for_status()
-        while (game := ada.get(path).json())["status"] == "playing":
+        while (game := ada.get(path).json())["status"] == "playing" and (until := until - 1):
             act = {"action": {"type": "end-turn"}, "expected_version": game["version"]}
             ada.post(f"{path}/actions", json=act).raise_for_status()
     return path.rpartition("/")[2], sent
 
 
-def test_a_result_is_corrected_by_an_auditor_and_shown_as_what_counts(
-    visitor: Any, audrey: Any, server: str, tmp_path: Path
-) -> None:
-    game, sent = finished_game(server)
+def test_a_result_is_corrected_by_an_auditor_and_shown_as_what_counts(visitor: Any, audrey: Any, server: str) -> None:
+    game, sent = played_alone(server)
     body = {"event": 7, "text": "Nobody counted my gold."}
     case = httpx.post(f"{server}/v1/games/{game}/disputes", json=body, headers=sent).json()
     page = audrey.goes(f"/cases/{case['case_id']}?lang=en").page
     page.check("#judge [value=correct]")
     page.check("#judge [name=winner][value='2']")
     page.fill("#judge [name=score] >> nth=1", "5")
-    ruled_text = "The gold lies in the record."
-    page.fill("#judge textarea", ruled_text)
+    page.fill("#judge textarea", "The gold lies in the record.")
     page.click("#judge button.main")
     page.wait_for_selector("body[data-state=closed]")
     assert "0 : 5" in page.inner_text("#counts")
@@ -209,14 +212,20 @@ def test_a_result_is_corrected_by_an_auditor_and_shown_as_what_counts(
 
 @pytest.mark.parametrize("language", ["en", "fr", "ja"])
 def test_a_dispute_prints_on_paper_and_fits_a_phone(visitor: Any, server: str, tmp_path: Path, language: str) -> None:
-    game, sent = finished_game(server)
+    game, sent = played_alone(server)
     body = {"event": 7, "text": "Nobody counted my gold. " * 20}
     case = httpx.post(f"{server}/v1/games/{game}/disputes", json=body, headers=sent).json()["case_id"]
-    page = (
-        visitor(viewport={"width": 360, "height": 740}, color_scheme="dark").goes(f"/cases/{case}?lang={language}").page
-    )
+    one, weight = visitor(viewport={"width": 360, "height": 740}, color_scheme="dark"), list[int]()
+
+    def came(request: Any) -> None:
+        if "/v1/" not in request.url:
+            weight.append(request.sizes()["responseBodySize"])
+
+    one.page.on("requestfinished", came)
+    page = one.goes(f"/cases/{case}?lang={language}").page
     page.wait_for_selector("#around td")
     seen(page)
+    assert 10_000 < sum(weight) < 150_000
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.emulate_media(media="print", color_scheme="light")
     for hidden in ("header", ".tabs", "#print", "#answer", "#judge"):
@@ -227,6 +236,16 @@ def test_a_dispute_prints_on_paper_and_fits_a_phone(visitor: Any, server: str, t
     printed = page.pdf(path=folder / f"dispute-{language}.pdf", format="A4")
     assert printed.startswith(b"%PDF")
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 3
+
+
+def test_a_game_that_waits_for_a_ruling_says_so(server: str) -> None:
+    game, sent = played_alone(server, until=2, dispute_pauses=True)
+    said = httpx.get(f"{server}/games/{game}?lang=en").text
+    assert EN["effective.paused"] not in said.partition("<main")[2]
+    body = {"event": 5, "text": "Wait."}
+    case = httpx.post(f"{server}/v1/games/{game}/disputes", json=body, headers=sent).json()["case_id"]
+    said = httpx.get(f"{server}/games/{game}?lang=en").text.partition("<main")[2]
+    assert f'<a href="/cases/{case}">{EN["effective.paused"]}</a>' in said
 
 
 def test_the_desk_is_for_auditors_only(visitor: Any, audrey: Any) -> None:

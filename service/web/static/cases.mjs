@@ -24,6 +24,7 @@ export function line(one) {
   const row = element("li"), waits = ["open", "answered"].includes(one.state);
   row.append(element("a", say("dispute", { number: one.event }), { href: `/cases/${one.case_id}` }), element("span", state(one), { class: `state ${one.state}` }),
     element("span", [say("dispute.at", { time: time(one.opened_at) }), ...(waits ? [say("dispute.waits", { time: age(one.opened_at) })] : [])].join(" · "), { class: "dim" }));
+  row.append(element("a", words.replay, { href: `/games/${one.game_id}/at/${one.event}` }));
   return row;
 }
 
