@@ -282,7 +282,8 @@ def show_dispute(call: Call, case_id: bytes) -> Response:
     for _, _, happenings in call.deps.positions.walk(game_id, seq - 1, seq):
         cited |= dict.fromkeys(one.rule for one in happenings if one.rule)
     ruleset = "" if position.rules is None else position.rules.id
-    rules = [found for rule in cited if (found := rules_text.paragraph(ruleset, rule, _language(call)))]
+    found = (rules_text.paragraph(ruleset, rule, _language(call)) for rule in cited)
+    rules = [paragraph for paragraph in found if paragraph and paragraph[1].strip()]  # of a chapter there is no more
     party = bool(view.seats) or (case.dispute is not None and case.dispute.player == call.caller.player)
     shown = {"case": case_id.hex(), "event": seq, "rules": rules, "judge": "auditor" in roles and not party}
     return _game_page(call, view, "case.html", "case.mjs", operator="operator" in roles, **shown)

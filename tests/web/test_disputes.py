@@ -97,6 +97,7 @@ def seen(page: Any) -> None:
     assert page.evaluate(NAMELESS) == []
     assert page.evaluate(CONTRAST) == []
     assert page.locator("h1").count() == 1
+    assert page.locator(".cited p").count() >= page.locator(".cited").count() > 0
     assert not re.search(r"\bweb\.|undefined|null|\{\w+\}", page.inner_text("main"))
 
 
@@ -149,6 +150,8 @@ def test_a_dispute_is_withdrawn_and_its_text_erased_by_who_wrote_it(visitor: Any
     ada, bob, path, event = two_at_play(visitor)
     ada.goes(f"{path}/at/{event}").page.wait_for_selector("#board")
     ada.page.wait_for_selector(f"#dispute[href$='event={event}']")
+    ada.page.set_viewport_size({"width": 360, "height": 740})
+    assert ada.page.evaluate("document.documentElement.scrollWidth") <= 360
     ada.page.click("#dispute")  # from the replay room
     ada.page.wait_for_selector("#pair img")
     case = opened(ada, path, event, "My mistake?")

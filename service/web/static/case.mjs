@@ -67,12 +67,17 @@ function ruling(found) {
   by("counts").textContent = ended(found.effective.status, found.effective.outcome);
 }
 
+/** When those who only watch were shown an event. @param {any} one */
+function shownAt({ at, watchers_at: shown }) {
+  return shown === at ? words["dispute.at-once"] : shown ? time(shown) : words["dispute.never"];
+}
+
 /** @param {any} found */
 function known(found) {
   by("around").tBodies[0].replaceChildren(...found.around.map((/** @type {any} */ one) => {
     const row = element("tr", "", one.seq === found.event ? { class: "disputed" } : {}), number = element("td");
     number.append(element("a", String(one.seq), { href: `/games/${found.game_id}/at/${one.seq}` }));
-    row.append(number, element("td", one.words), element("td", time(one.at)), element("td", one.watchers_at ? time(one.watchers_at) : words["dispute.never"]));
+    row.append(number, element("td", one.words), element("td", time(one.at)), element("td", shownAt(one)));
     return row;
   }));
   by("known").replaceChildren(...found.known_by.map((/** @type {any} */ one) => {
