@@ -1,5 +1,6 @@
 """The record: events, positions, the replay, and the audit's verdict."""
 
+import gzip
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
@@ -163,8 +164,11 @@ def draw_position(call: Call, game_id: bytes, version: int) -> Response:
     if isinstance(drawn, Response):
         return drawn
     svg, headers = drawn
-    style = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"  # a picture brings its own
-    return Response(svg, headers=headers | {"Content-Security-Policy": style}, content_type=f"{SVG}; charset=utf-8")
+    headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    if not _packs():
+        return Response(svg, headers=headers, content_type=f"{SVG}; charset=utf-8")
+    headers["Content-Encoding"] = "gzip"
+    return Response(gzip.compress(svg.encode(), 3, mtime=0), headers=headers, content_type=f"{SVG}; charset=utf-8")
 
 
 @api.route(
@@ -194,7 +198,8 @@ def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | t
     """304 where the caller has the picture already; else it as an SVG, and the headers of the answer."""
     theme, step = call.query.theme, call.query.step
     part = () if step is UNSET else (f"step{step}",)
-    kept = _kept(call, game_id, version, theme, call.language, *part, *(("png",) if media == PNG else ()))
+    form = "png" if media == PNG else "gzip" if _packs() else None
+    kept = _kept(call, game_id, version, theme, call.language, *part, *([form] if form else []))
     if isinstance(kept, Response):
         return kept
     headers, seat = kept
@@ -208,11 +213,19 @@ def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | t
     return drawn, headers | {"Content-Language": call.language}
 
 
+def _packs() -> bool:
+    """Does the caller unpack what is packed?"""
+    return bool(request.accept_encodings.quality("gzip"))
+
+
 def _kept(call: Call, game_id: bytes, version: int, *variant: str) -> Response | tuple[dict[str, str], int | None]:
     """304 where the caller has the position already, without folding; else its headers, and the seat that looks."""
     deps, asked = call.deps, call.query.seat
     tag = tagged(version, None if asked is UNSET else f"s{asked}", *variant)
-    shared = {"Cache-Control": f"public, {FOREVER}", "Vary": "Accept-Language" if variant else "Accept"}
+    shared = {
+        "Cache-Control": f"public, {FOREVER}",
+        "Vary": "Accept-Language, Accept-Encoding" if variant else "Accept",
+    }
     if asked is UNSET and unchanged(tag) and deps.positions.is_open_to_all(game_id):
         if version <= deps.log.head(game_id).version:
             return not_modified(tag, shared)

@@ -1,5 +1,6 @@
-"""A whole replay as an animated picture: made once, one at a time, elsewhere, and kept."""
+"""Pictures by URL: a whole replay moving, made once, one at a time, elsewhere, and kept; packed; a part of an event."""
 
+import gzip
 import subprocess
 import threading
 from io import BytesIO
@@ -119,3 +120,31 @@ def test_one_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(subprocess, "run", never)
     with pytest.raises(Unavailable):
         animations.make(b"", "gif", "en", "light")
+
+
+def test_a_picture_is_packed_for_whoever_unpacks_it(house: Any) -> None:
+    table = over(house)
+    plain = house.nobody.get(f"{table.path}/positions/7.svg")
+    packed = house.nobody.get(f"{table.path}/positions/7.svg", {"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) < len(plain.data) / 3
+    assert packed.headers["ETag"] != plain.headers["ETag"]
+    assert "Accept-Encoding" in packed.headers["Vary"]
+    tag = {"If-None-Match": packed.headers["ETag"]}
+    assert house.nobody.get(f"{table.path}/positions/7.svg", tag | {"Accept-Encoding": "gzip"}).status_code == 304
+    assert house.nobody.get(f"{table.path}/positions/7.svg", tag).status_code == 200
+
+
+def test_of_the_last_event_only_so_much_is_told_as_was_asked_for(house: Any) -> None:
+    table = over(house)
+    told: dict[int, int] = {}
+    for step in house.nobody.get(f"{table.path}/replay?limit=100").json["steps"]:
+        told[step["version"]] = step["of"]
+    version = max(n for n, of in told.items() if of > 1)
+    whole = house.nobody.get(f"{table.path}/positions/{version}.svg")
+    for step in (told[version], told[version] + 1):
+        assert house.nobody.get(f"{table.path}/positions/{version}.svg?step={step}").data == whole.data
+    first = house.nobody.get(f"{table.path}/positions/{version}.svg?step=1")
+    assert first.data != whole.data
+    assert first.headers["ETag"] != whole.headers["ETag"]
