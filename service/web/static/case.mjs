@@ -36,7 +36,7 @@ function show(found) {
   const broken = [...(found.event_holds ? [] : [words["dispute.broken"]]), ...(found.grade === "EXACT" ? [] : [words["dispute.unsound"]])];
   by("broken").textContent = broken.join(" ");
   by("broken").hidden = !broken.length;
-  by("attached").textContent = found.verdict ? `${words[`verdict.title.${found.verdict.verdict}`] ?? found.verdict.verdict}${found.verdict.code ? ` (${found.verdict.code})` : ""}. ${words["dispute.verdict.not"]}` : "";
+  by("attached").textContent = found.verdict ? `${words[`verdict.title.${found.verdict.verdict}`] ?? found.verdict.verdict}${found.verdict.code ? ` (${found.verdict.code})` : ""}` : "";
   const heard = found.statements.filter((/** @type {any} */ said) => said.kind !== "ruling");
   by("statements").replaceChildren(...heard.map((/** @type {any} */ said) => statement(said, true)));
   by("pending").replaceChildren(...[["pending", found.to_answer], ["silent", found.silent]].flatMap(([how, seats]) =>
