@@ -143,7 +143,10 @@ export class Builder {
       for (const [key, { label }] of things(field)) {
         const count = filled?.[name].filter((one) => one === key).length ?? 0;
         const where = `${choice.type}/${name}`;
-        const made = button(count > 1 ? `${label} ×${count}` : label, () => this.#toggle(key, where), "pick");
+        const made = button(count > 1 ? `${label} ×${count}` : label, () => {
+          this.opened.add(choice.type); // where somebody picks stays open, and keeps the focus
+          this.#toggle(key, where);
+        }, "pick");
         made.setAttribute("aria-pressed", String(count > 0));
         made.dataset.pick = `${where}/${key}`;
         group.append(made);
