@@ -13,7 +13,7 @@ from typing import Final
 from events.log import Unavailable
 
 FORMATS: Final = {"webp": "image/webp", "gif": "image/gif"}
-FRAMES: Final = 120
+FRAMES: Final = 80
 """Of a longer game, evenly chosen positions are shown."""
 KEPT_BYTES: Final = 32 * 1024 * 1024
 """How much of what was made one worker keeps."""

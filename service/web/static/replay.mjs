@@ -6,7 +6,7 @@ const { game: id, at: asked, begins } = document.body.dataset;
 const api = `/v1/games/${id}`;
 const picture = new Picture(by("map"), by("panel"));
 const FIRST = 1, BASE_MS = 900, LONGEST_MS = 4000; // position 0 is before there was a table: nothing to see
-const AHEAD = 12, STRETCH = 100, MOST = 500, KEPT = 40;
+const AHEAD = 12, STRETCH = 16, MOST = 500, KEPT = 40;
 
 /** The steps of each event that was told of, by version. @type {Map<number, any[]>} */
 const told = new Map();
