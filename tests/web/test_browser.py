@@ -399,7 +399,7 @@ def test_a_replay_is_stepped_through_by_keyboard_and_tells_nothing_too_early(
     page.locator("#scrubber").focus()
     page.keyboard.press("End")
     position(page, end)
-    assert page.url == f"{server}/games/{finished}/at/{end}"
+    page.wait_for_url(f"{server}/games/{finished}/at/{end}")
     assert page.is_disabled("#forward")
     page.click("#chapters li:first-child button")
     page.wait_for_function("end => Number(document.querySelector('#scrubber').value) < end", arg=end)
