@@ -56,12 +56,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with said.open("w") as out, (folder / "log").open("w") as log:
         process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=log, start_new_session=True)
     try:
-        deadline, pause = time.monotonic() + 60, threading.Event()
+        deadline, pause = time.monotonic() + 120, threading.Event()
         while "Ctrl-C" not in said.read_text():
             assert process.poll() is None, (folder / "log").read_text()
             assert time.monotonic() < deadline, (folder / "log").read_text()
             pause.wait(0.05)
-        yield re.findall(r"http://127\.0\.0\.1:\d+", said.read_text())[0]
+        (address,) = set(re.findall(r"http://127\.0\.0\.1:\d+", said.read_text()))
+        for ruleset in ("donjon@1", "dungeon-roll@1"):  # the demo is loaded while the service answers
+            finished = f"{address}/v1/games?status=finished&ruleset={ruleset}"
+            while not httpx.get(finished).json()["games"]:
+                assert time.monotonic() < deadline, (folder / "log").read_text()
+                pause.wait(0.2)
+        yield address
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
