@@ -188,6 +188,7 @@ function tell() {
   by("forward").disabled = by("run").disabled = at >= last && done;
   by("back").disabled = by("first").disabled = at <= FIRST;
   by("last").disabled = at >= reach() && done;
+  history.replaceState(null, "", `/games/${id}/at/${at}`);
   document.body.dataset.shown = done ? String(at) : `${at}.${part}`;
   clearTimeout(after);
   after = window.setTimeout(afterwards, 0);
@@ -197,7 +198,6 @@ let after = 0;
 /** What can wait until the picture is seen. */
 function afterwards() {
   foresee();
-  history.replaceState(null, "", `/games/${id}/at/${at}`);
   by("dispute").href = `/games/${id}/audit?event=${at}`;
   lists();
   clearTimeout(fortune);
