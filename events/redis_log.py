@@ -96,9 +96,13 @@ class Keys(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, game_id: bytes) -> "Keys":
-        name = game_id.hex()
-        shard = "{s" + name[0] + "}"
+        name, shard = game_id.hex(), shard_of(game_id)
         return cls(f"{shard}:ev:{name}", f"{shard}:meta:{name}", f"{shard}:idem:{name}", feed_key(name[0]))
+
+
+def shard_of(some_id: bytes) -> str:
+    """The hash tag of every key of a game or case: all of them are in one slot of a cluster."""
+    return "{s" + some_id.hex()[0] + "}"
 
 
 def feed_key(shard: str) -> str:

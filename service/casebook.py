@@ -17,6 +17,7 @@ from events.case_bodies import SALT, hidden, opens_case
 from events.event import Event
 from events.log import EventLog, whole
 from events.redis_client import Wire
+from events.redis_log import shard_of
 from replay.case import Case, fold_case
 from service.clock import Clock
 
@@ -161,16 +162,12 @@ class Accesses:
 
 
 def _cases(game_id: bytes) -> str:
-    return f"{_shard(game_id)}:cases:{game_id.hex()}"
+    return f"{shard_of(game_id)}:cases:{game_id.hex()}"
 
 
 def _texts(case_id: bytes) -> str:
-    return f"{_shard(case_id)}:texts:{case_id.hex()}"
+    return f"{shard_of(case_id)}:texts:{case_id.hex()}"
 
 
 def _access(game_id: bytes) -> str:
-    return f"{_shard(game_id)}:access:{game_id.hex()}"
-
-
-def _shard(some_id: bytes) -> str:
-    return "{s" + some_id.hex()[0] + "}"
+    return f"{shard_of(game_id)}:access:{game_id.hex()}"

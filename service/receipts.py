@@ -15,6 +15,7 @@ import redis
 from nacl.signing import SigningKey
 
 from events.redis_client import Command, Wire
+from events.redis_log import shard_of
 from replay.receipts import RECEIPT, REFUSAL
 from service.clock import Clock
 from service.signing_keys import SigningKeys
@@ -126,12 +127,8 @@ class Refusals:
 
 
 def _callers(game_id: bytes) -> str:
-    return f"{_shard(game_id)}:refused:{game_id.hex()}"
+    return f"{shard_of(game_id)}:refused:{game_id.hex()}"
 
 
 def _notes(game_id: bytes, player: bytes) -> str:
-    return f"{_shard(game_id)}:refusals:{game_id.hex()}:{player.hex()}"
-
-
-def _shard(game_id: bytes) -> str:
-    return "{s" + game_id.hex()[0] + "}"
+    return f"{shard_of(game_id)}:refusals:{game_id.hex()}:{player.hex()}"

@@ -21,9 +21,9 @@ from replay.pictures.donjon import plan
 from replay.pictures.donjon.panel import SLOT_AT
 from replay.pictures.shared import DARK, LIGHT, drawings, in_plain_colours, tag
 from replay.words import LANGUAGES, LOCALE, words
+from tests.replay.parts import SVG, by_id, name, texts, used
 
 RULES = Donjon()
-SVG = "{http://www.w3.org/2000/svg}"
 Sample = tuple[State, Sequence[Happening]]
 
 
@@ -78,25 +78,6 @@ SAMPLES = samples()
 def drawn(sample: Sample, lang: str = "en", **more: Any) -> ET.Element:
     state, happened = sample
     return ET.fromstring(picture(RULES, state, None, lang, happened=happened, **more))
-
-
-def by_id(root: ET.Element) -> dict[str, ET.Element]:
-    return {identity: element for element in root.iter() if (identity := element.get("id"))}
-
-
-def name(element: ET.Element) -> str:
-    """What a screen reader says."""
-    found = element.find(f"{SVG}title")
-    return (found.text or "") if found is not None else ""
-
-
-def used(element: ET.Element) -> list[str]:
-    """The drawings an element shows."""
-    return [str(use.get("href")) for use in element.iter(f"{SVG}use")]
-
-
-def texts(element: ET.Element) -> list[str]:
-    return [text.text or "" for text in element.iter(f"{SVG}text")]
 
 
 def test_the_samples_show_every_phase_of_the_game() -> None:

@@ -23,9 +23,9 @@ from replay.pictures import STYLE, THEMES, picture
 from replay.pictures.dungeon_roll.scene import DRAWN, EMBLEMS, FACES, SHIELDS, Scene
 from replay.pictures.shared import WIDTH, drawings, folded, wide
 from replay.words import LANGUAGES, words
+from tests.replay.parts import SVG, by_id, name, texts, used
 
 RULES = DungeonRoll()
-SVG = "{http://www.w3.org/2000/svg}"
 Sample = tuple[State, Sequence[Happening]]
 KEEN: dict[type, float] = {act.Flee: 0.02, act.Retire: 0.3, act.UsePortal: 0.05, act.Proceed: 0.5}
 
@@ -80,25 +80,6 @@ DELVES = [sample for sample in SAMPLES if sample[0].delve.level or sample[0].pha
 def drawn(sample: Sample, lang: str = "en", **more: Any) -> ET.Element:
     state, happened = sample
     return ET.fromstring(picture(RULES, state, None, lang, happened=happened, **more))
-
-
-def by_id(root: ET.Element) -> dict[str, ET.Element]:
-    return {identity: element for element in root.iter() if (identity := element.get("id"))}
-
-
-def name(element: ET.Element) -> str:
-    """What a screen reader says."""
-    found = element.find(f"{SVG}title")
-    return (found.text or "") if found is not None else ""
-
-
-def used(element: ET.Element) -> list[str]:
-    """The drawings an element shows."""
-    return [str(use.get("href")) for use in element.iter(f"{SVG}use")]
-
-
-def texts(element: ET.Element) -> list[str]:
-    return [text.text or "" for text in element.iter(f"{SVG}text")]
 
 
 def test_the_samples_show_every_phase_every_number_of_seats_and_nearly_every_hero() -> None:
