@@ -11,8 +11,8 @@ from bench import figures, profiling
 from bench.figures import Figure, Profile, beside, say
 from bench.games import Plan, finished
 from bench.servers import Servers, servers
-from service import logs
-from service.receipts import Notary
+from service.proofs.receipts import Notary
+from service.running import logs
 
 GAMES: Final = 8
 _UNSIGNED: Final = "x" * 300

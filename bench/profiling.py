@@ -30,12 +30,13 @@ from events.redis_client import Wire
 from events.redis_log import RedisLog
 from replay.position import Position
 from replay.words import Words
-from service import commands, logs
+from service import commands
 from service.app import create_app
 from service.bootstrap import Deps, bootstrap
 from service.config import Config
-from service.receipts import Notary
-from service.signing_keys import SigningKeys
+from service.proofs.receipts import Notary
+from service.proofs.signing_keys import SigningKeys
+from service.running import logs
 
 Stages = list[tuple[str, Any, str]]
 """(what it is called, where the function is, its name there)."""

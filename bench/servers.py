@@ -21,8 +21,8 @@ from bench.load import Address
 from bench.processes import PROC, descendants
 from events.embedded import Embedded
 from events.redis_client import connect
-from service import serve
 from service.config import Config
+from service.running import serve
 
 Told = TypeVar("Told")
 _START_S: Final = 60
@@ -69,7 +69,8 @@ def servers(entry: bytes) -> Iterator[Servers]:
         stack.callback(os.close, hold)
         appended = {"REDIS_URL": url, bare.ENTRY: entry.hex()}
         environment = clean | appended | {serve.LISTENER: str(listener.fileno()), serve.LEASH: str(leash)}
-        command = [sys.executable, "-m", "gunicorn", "--config", "python:service.worker", "bench.bare:application()"]
+        settings = "python:service.running.worker"
+        command = [sys.executable, "-m", "gunicorn", "--config", settings, "bench.bare:application()"]
         handed = (listener.fileno(), leash)
         beside = stack.enter_context(_running(command, environment, folder / "bare.log", handed))
         os.close(leash)

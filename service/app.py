@@ -6,9 +6,9 @@ import structlog
 from flask import Flask
 from jinja2 import ChoiceLoader, PackageLoader
 
-from service import observe
 from service.api import audits, cases, evidence, fortunes, log, meta, play, players, reasons, record, rulesets, tables
 from service.api.routing import BODY_LIMIT, install_errors, install_headers
+from service.running import observe
 from service.web import pages
 
 if TYPE_CHECKING:

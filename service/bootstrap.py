@@ -11,15 +11,15 @@ from events.redis_client import connect, ephemeral
 from events.redis_log import RedisLog
 from service.accounts import Accounts, Creators
 from service.animations import Animations
-from service.casebook import Accesses, Casebook
 from service.clock import Clock, system_clock
 from service.config import Config
+from service.disputes.casebook import Accesses, Casebook
 from service.index import Index
 from service.keys import BadKeyring, Keyring, new_key_id
 from service.luck import Luck
 from service.positions import Positions
-from service.receipts import Notary, Refusals
-from service.signing_keys import SigningKeys
+from service.proofs.receipts import Notary, Refusals
+from service.proofs.signing_keys import SigningKeys
 
 
 @dataclass(slots=True)

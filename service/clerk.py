@@ -25,11 +25,12 @@ from events.log import SHARDS, Archived, Damaged, Unavailable
 from events.redis_client import Command, Wire
 from events.redis_log import feed_key
 from replay.position import ABANDONED, EXACT, PLAYING, NotYourTurn, Position
-from service import cases, commands
-from service.casebook import CaseNotFound
+from service import commands
+from service.disputes import cases
+from service.disputes.casebook import CaseNotFound
 from service.drafts import Draft, WrongStatus
-from service.observe import BOT_ACTIONS, GAMES_CLOSED
 from service.positions import Game, NotFound
+from service.running.observe import BOT_ACTIONS, GAMES_CLOSED
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps

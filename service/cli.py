@@ -72,8 +72,8 @@ def main() -> None:
 @click.option("--demo/--no-demo", default=None, help="Load demo games into an empty database [ANNALS_DEMO, else yes].")
 def serve(**settings: Any) -> None:
     """Start the service, its database and its clerk; Ctrl-C stops them."""
-    from service.serve import CannotServe
-    from service.serve import serve as run
+    from service.running.serve import CannotServe
+    from service.running.serve import serve as run
 
     try:
         run(_config(**settings))
@@ -85,7 +85,7 @@ def serve(**settings: Any) -> None:
 @_database
 def clerk(data: Path | None) -> None:
     """The background process of `serve`: bots, idle tables, lists, feeds."""
-    from service.serve import run_clerk
+    from service.running.serve import run_clerk
 
     run_clerk(_config(data=data))
 
@@ -154,7 +154,7 @@ _AUDITOR = click.option("--auditor", required=True, metavar="PLAYER", help="Who 
 @_database
 def list_cases(state: str | None, data: Path | None) -> None:
     """List the disputes that wait, those that have waited longest first."""
-    from service.case_desk import show_list
+    from service.disputes.desk import show_list
 
     with _Opened(data) as deps:
         show_list(deps, state)
@@ -167,7 +167,7 @@ def list_cases(state: str | None, data: Path | None) -> None:
 @_database
 def show_case(case_id: str, auditor: str, lang: str, data: Path | None) -> None:
     """Show CASE: the event and those around it, what was said, refusals kept. That it was read is written down."""
-    from service.case_desk import show
+    from service.disputes.desk import show
 
     with _Opened(data) as deps, _on_a_case():
         show(deps, _game_id(case_id), _game_id(auditor), lang)
@@ -193,7 +193,7 @@ def rule_case(
     data: Path | None,
 ) -> None:
     """Rule on CASE: uphold what was recorded, void the game, correct its result, or resume it from a version."""
-    from service.case_desk import rule
+    from service.disputes.desk import rule
 
     with _Opened(data, reading=False) as deps, _on_a_case():
         rule(deps, _game_id(case_id), _game_id(auditor), ruling, text, list(winners), list(scores), version)
@@ -204,9 +204,9 @@ def _on_a_case() -> Iterator[None]:
     """Whatever is refused there, as a sentence."""
     from service.access import NotAnAuditor, OwnCase
     from service.api.problems import meaning, problem_of
-    from service.casebook import CaseNotFound
-    from service.cases import CannotRule, CaseUnsound, WrongState
     from service.commands import MasterMissing, Unsound
+    from service.disputes.casebook import CaseNotFound
+    from service.disputes.cases import CannotRule, CaseUnsound, WrongState
     from service.positions import NoSuchPosition, NotFound
 
     try:
@@ -309,7 +309,7 @@ def diff(game_or_file: str, other: str | None, data: Path | None, **how: Any) ->
 def export(game: str, output: str | None, token: str | None, data: Path | None) -> None:
     """Write the audit bundle of GAME (an id, or an address of a service): what `verify` judges without either."""
     from replay.bundle import SUFFIX
-    from service.exporting import NoBundle, from_database, from_server
+    from service.proofs.exporting import NoBundle, from_database, from_server
 
     game_id = _game_id(game)
     try:
@@ -341,7 +341,7 @@ def verify(file: Path, **how: Any) -> None:
     Exit code: 0 VERIFIED (3 with limits and --strict), 2 REFUTED, 4 NOT PROVEN, 5 UNDETERMINED; 64 a wrong call, 70 a
     crash: no verdict.
     """
-    from service.judging import run_verify
+    from service.proofs.judging import run_verify
 
     sys.exit(run_verify(file, **how))
 
@@ -372,7 +372,7 @@ def export_events(game: str, output: Any, data: Path | None) -> None:
 def keys(new: bool, data: Path | None) -> None:
     """List the master keys (by name, never their bytes) and how they are used, and who signs receipts."""
     from service.keys import BadKeyring, Keyring
-    from service.signing_keys import SigningKeys
+    from service.proofs.signing_keys import SigningKeys
 
     if new:
         config = _config(data=data)
@@ -414,7 +414,7 @@ def monitor(**how: Any) -> None:
     Exit code: 0 sound, 2 proof of misbehaviour (printed), 4 what is served is not what was signed, 5 cannot say; 64 a
     wrong call.
     """
-    from service.monitor import run_monitor
+    from service.proofs.monitor import run_monitor
 
     sys.exit(run_monitor(**how))
 
@@ -428,7 +428,7 @@ def log() -> None:
 @_database
 def rotate(data: Path | None) -> None:
     """Make the next key. Once the running service has added it to the log, both keys sign."""
-    from service.log_keys import rotate as run
+    from service.proofs.log_keys import rotate as run
 
     vkey = _on_keys(lambda: run(_config(data=data), _now_ms()))
     click.echo(f"{vkey}\nTell whoever pins the keys of the log. When they have it: annals log retire")
@@ -438,7 +438,7 @@ def rotate(data: Path | None) -> None:
 @_database
 def retire(data: Path | None) -> None:
     """Retire the current key. To be called again once the running service has written that into the log."""
-    from service.log_keys import retire as run
+    from service.proofs.log_keys import retire as run
 
     vkey = _on_keys(lambda: run(_config(data=data), _now_ms()))
     if vkey is None:
@@ -455,7 +455,7 @@ def restart(origin: str, data: Path | None) -> None:
 
     The service must not be running. Its first entry says which log it follows; every game is entered anew.
     """
-    from service.log_keys import restart as run
+    from service.proofs.log_keys import restart as run
 
     made = _on_keys(lambda: run(_config(data=data), origin))
     click.echo(f"{made.log.vkey if made.log else ''}\n{made.receipts.vkey}\nTell whoever pins the keys of the log.")
@@ -484,9 +484,9 @@ def restart(origin: str, data: Path | None) -> None:
 def play(**asked: Any) -> None:
     """Play or watch GAME (an id or an address) in the terminal, over the REST API."""
     from replay.position import Diverged
-    from service.self_custody import NotSeated
-    from service.terminal_client import Refused
-    from service.terminal_client import play as run
+    from service.clients.self_custody import NotSeated
+    from service.clients.terminal_client import Refused
+    from service.clients.terminal_client import play as run
 
     if (asked["game"] is None) == (asked["new"] is None):
         raise click.UsageError("say which GAME, or --new RULESET")
@@ -535,7 +535,7 @@ class _Opened:
 def _on_keys(change: Callable[[], Changed]) -> Changed:
     """A change of the log's keys, or why it cannot be made."""
     from service.keys import BadKeyring
-    from service.log_keys import CannotChange
+    from service.proofs.log_keys import CannotChange
 
     try:
         return change()

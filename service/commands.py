@@ -27,8 +27,8 @@ from replay.fingerprint import rules_hash
 from replay.position import ABANDONED, EXACT, FINISHED, OPEN, PLAYING, VOID, Finding, NotYourTurn, Position
 from service.access import NotYourSeat
 from service.drafts import FORK_LIMIT, Draft, MustSign, WrongSignature, WrongStatus
-from service.log_folder import NoLog, log_at
 from service.positions import Game, NotFound
+from service.proofs.log_folder import NoLog, log_at
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps

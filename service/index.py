@@ -18,7 +18,7 @@ from msgspec import UNSET
 from events.log import SHARDS, Archived, Damaged, EventLog
 from events.redis_client import Wire
 from replay.case import CLOSED, Case, Effective, effective
-from service.casebook import Casebook, CaseNotFound
+from service.disputes.casebook import Casebook, CaseNotFound
 from service.positions import Game, NotFound, Positions
 
 _CURSORS: Final = "{index}:cursors"

@@ -28,8 +28,8 @@ from events.log import Archived, Damage, EventLog, Unavailable, whole
 from replay.position import Finding, Position
 from service.access import Caller, View, delay_ms
 from service.clock import Clock
-from service.observe import DELIVERY_SECONDS, WATCHERS
 from service.positions import NotFound, Positions
+from service.running.observe import DELIVERY_SECONDS, WATCHERS
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps

@@ -9,13 +9,13 @@ from events.event import Event
 from events.log import Damage, Head, whole
 from replay.audit import Trust, audit_bundle
 from replay.bundle import SUFFIX
-from service import bundles
 from service.access import View
 from service.api import present, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
 from service.api.tables import seen
 from service.index import case_row_of, seen_cases
+from service.proofs import bundles
 
 api = Api()
 ZIP: Final = "application/zip"

@@ -23,7 +23,7 @@ from service.api.shapes import (
     Time,
     Version,
 )
-from service.cases import TEXT_LIMIT
+from service.disputes.cases import TEXT_LIMIT
 
 Words = Annotated[str, Meta(min_length=1, max_length=TEXT_LIMIT, pattern=r"\S")]
 RulingWord = Literal["uphold", "void", "correct", "resume"]

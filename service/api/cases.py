@@ -14,7 +14,6 @@ from events.event import Event, event_hash
 from events.log import Archived, Damage, Damaged, whole
 from replay.case import CORRECTED, Case, Statement, effective
 from replay.words import Context, words
-from service import bundles, cases, self_custody
 from service.access import (
     NotAnAuditor,
     NotTheAuthor,
@@ -28,9 +27,12 @@ from service.access import (
 from service.api import case_shapes, present, shapes
 from service.api.routing import Api, Call, reply
 from service.api.tables import seen
-from service.casebook import CaseNotFound
+from service.clients import self_custody
+from service.disputes import cases
+from service.disputes.casebook import CaseNotFound
 from service.index import case_row_of, seen_cases
 from service.positions import NotFound
+from service.proofs import bundles
 
 api = Api()
 AROUND: Final = 3

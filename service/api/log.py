@@ -15,7 +15,7 @@ from service.api import shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call
 from service.api.tables import seen
-from service.log_folder import Kind, LogFolder, NoLog, log_at
+from service.proofs.log_folder import Kind, LogFolder, NoLog, log_at
 
 api = Api()
 TEXT: Final = "text/plain"

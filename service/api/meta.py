@@ -8,11 +8,12 @@ from flask import Response, render_template
 from msgspec import UNSET
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from service import demo, observe, stream
+from service import stream
 from service.api import openapi, problems, shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
 from service.api.rulesets import resolve
+from service.running import demo, observe
 
 api = Api()
 everything = Api()

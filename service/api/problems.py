@@ -16,9 +16,10 @@ from events.log import Archived, Damaged, OutcomeUnknown, Unavailable
 from replay.page import moment as _moment
 from replay.position import NotYourTurn
 from replay.words import Words, add_folder, words
-from service import access, accounts, cases, commands
+from service import access, accounts, commands
 from service.access import NotAllowed, NotYourSeat, WatchingForbidden, WhichSeat
-from service.casebook import CaseNotFound
+from service.disputes import cases
+from service.disputes.casebook import CaseNotFound
 from service.drafts import MustSign, WrongSignature, WrongStatus
 from service.index import BadCursor
 from service.positions import NoSuchPosition, NotFound

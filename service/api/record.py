@@ -17,13 +17,14 @@ from replay.case import effective
 from replay.page import replay_page
 from replay.pictures import DRAWINGS, export, picture
 from replay.replay import Replay
-from service import animations, self_custody, stream
+from service import animations, stream
 from service.access import View
 from service.api import present, shapes
 from service.api.play import state_of
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
 from service.api.tables import seen
+from service.clients import self_custody
 from service.drafts import WrongStatus
 from service.index import seen_cases
 

@@ -41,8 +41,8 @@ from replay.audit import (
 from replay.fingerprint import rules_hash
 from replay.position import Position
 from service.drafts import Draft
-from service.receipts import Notary
-from service.signing_keys import SigningKeys
+from service.proofs.receipts import Notary
+from service.proofs.signing_keys import SigningKeys
 
 START_MS = 1_800_000_000_000
 ORIGIN = "play.example/gamelog"

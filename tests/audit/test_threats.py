@@ -35,8 +35,8 @@ from replay.audit import (
     audit_bundle,
 )
 from replay.position import Diverged
+from service.clients.self_custody import SelfCustody, framed
 from service.drafts import WrongSignature
-from service.self_custody import SelfCustody, framed
 from tests.audit.corpus import (
     CASES,
     ORIGIN,

@@ -177,7 +177,7 @@ def test_keys_are_read_alike(vkey: str) -> None:
 
 
 def test_a_log_on_disk_is_audited_by_them(tmp_path: Path) -> None:
-    sequencer = pytest.importorskip("service.sequencer")
+    sequencer = pytest.importorskip("service.proofs.sequencer")
     from events.event import Event, genesis
 
     class Games:

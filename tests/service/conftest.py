@@ -1,6 +1,10 @@
 """The words in which the tests of the service speak: a house with a service in it, players, tables and seats."""
 
+import os
+import random
+import secrets
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +18,8 @@ from events.redis_client import ephemeral
 from events.seat import new_secret
 from service.app import create_app
 from service.bootstrap import Deps, bootstrap
+from service.clients.self_custody import MEDIA_TYPE, SelfCustody
 from service.config import Config
-from service.self_custody import MEDIA_TYPE, SelfCustody
 
 MASTER = "11" * 32
 ORIGIN = "test.example/games"
@@ -229,6 +233,18 @@ def refused(answer: TestResponse) -> str:
     assert problem["type"] == f"/problems/{problem['code']}"
     assert "service." not in problem["title"] + problem["detail"]
     return f"{problem['status']} {problem['code']}"
+
+
+@pytest.fixture(autouse=True)
+def the_same_dice_each_time(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids, and with them the dice, come from the test's name: a game that a test plays goes the same way each time.
+
+    ``ANNALS_TEST_DICE`` names other dice, to see that no test leans on these.
+    """
+    dice = random.Random(zlib.crc32(f"{os.environ.get('ANNALS_TEST_DICE', '')}{request.node.nodeid}".encode()))
+    monkeypatch.setattr(secrets, "token_bytes", lambda length=32: dice.randbytes(length))
+    monkeypatch.setattr(secrets, "randbelow", dice.randrange)
+    monkeypatch.setattr(secrets, "choice", dice.choice)
 
 
 @pytest.fixture

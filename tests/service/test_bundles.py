@@ -17,11 +17,12 @@ from click.testing import CliRunner
 from events.tlog.policy import Policy
 from replay.audit import Trust, Verdict, audit_bundle
 from replay.bundle import Bundle
-from service import clerk, exporting, judging
+from service import clerk
 from service.cli import main
-from service.exporting import NoBundle
-from service.log_folder import log_at
-from service.sequencer import sequencer_of
+from service.proofs import exporting, judging
+from service.proofs.exporting import NoBundle
+from service.proofs.log_folder import log_at
+from service.proofs.sequencer import sequencer_of
 
 
 @pytest.fixture

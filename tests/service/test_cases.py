@@ -16,9 +16,9 @@ from events.redis_log import Keys
 from replay.case import fold_case
 from replay.receipts import Statement
 from replay.validate import validate
-from service import cases
 from service.api.case_shapes import CaseOut, CaseWritten
 from service.clerk import Clerk
+from service.disputes import cases
 
 DAY = 86_400
 
@@ -628,7 +628,7 @@ def test_a_forged_ruling_does_not_count(affair: Affair) -> None:
 def test_a_case_that_was_written_anew_from_end_to_end_contradicts_its_receipts_and_the_log(
     affair: Affair, tmp_path: Path
 ) -> None:
-    from service.sequencer import sequencer_of
+    from service.proofs.sequencer import sequencer_of
 
     affair.house.deps.config = replace(affair.house.deps.config, log_dir=str(tmp_path / "log"))
     case = affair.heard()

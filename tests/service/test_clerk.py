@@ -14,11 +14,12 @@ from events.log import SHARDS, Unavailable
 from events.redis_log import feed_key
 from replay.position import Position
 from service import clerk as clerks
-from service import commands, demo, serve
+from service import commands
 from service.bootstrap import Deps, bootstrap
 from service.clerk import AGENDA, GROUP, LEASE_MS, Clerk
 from service.config import Config
 from service.positions import Positions
+from service.running import demo, serve
 
 KEYS = "test=" + "5a" * 32
 ALICE = bytes([1]) * 16

@@ -13,7 +13,7 @@ from events.tlog.entries import Closed, Opened, read_entry
 from events.tlog.policy import Policy
 from events.tlog.proof import Continuation, Inclusion
 from events.tlog.tiles import Missing, Tree
-from service.sequencer import sequencer_of
+from service.proofs.sequencer import sequencer_of
 
 
 @pytest.fixture

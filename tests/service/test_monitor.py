@@ -18,8 +18,19 @@ from events.tlog.policy import Policy
 from events.tlog.proof import Continuation, Inclusion
 from events.tlog.tiles import Missing, bundles_of, pack, tiles_of
 from service.cli import main
-from service.monitor import CANNOT_SAY, LIMITS, NOT_AS_SIGNED, PROVEN, SOUND, Memory, Report, look, reader, run_monitor
-from service.sequencer import sequencer_of
+from service.proofs.monitor import (
+    CANNOT_SAY,
+    LIMITS,
+    NOT_AS_SIGNED,
+    PROVEN,
+    SOUND,
+    Memory,
+    Report,
+    look,
+    reader,
+    run_monitor,
+)
+from service.proofs.sequencer import sequencer_of
 
 KEY = Signer.of("play.example/gamelog", b"\x01" * 32)
 DAY = 86_400_000
@@ -372,9 +383,9 @@ def test_an_address_that_does_not_answer_says_nothing(tmp_path: Path) -> None:
 
 def test_keys_are_changed_by_commands(tmp_path: Path) -> None:
     from service.config import Config
-    from service.log_keys import log_signers
-    from service.sequencer import Sequencer
-    from service.signing_keys import SigningKeys
+    from service.proofs.log_keys import log_signers
+    from service.proofs.sequencer import Sequencer
+    from service.proofs.signing_keys import SigningKeys
 
     class Nothing:
         def begin(self) -> None: ...

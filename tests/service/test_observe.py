@@ -10,8 +10,8 @@ import pytest
 import structlog
 
 from events.log import Unavailable
-from service import logs, observe
 from service.keys import Keyring
+from service.running import logs, observe
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from events.notes import Opened, Signer, Unverified, Verifier, open_note, sign_n
 from replay.receipts import Statement
 from service.api.meta import everything
 from service.api.routing import Api
-from service.receipts import Notary
-from service.signing_keys import SigningKeys
+from service.proofs.receipts import Notary
+from service.proofs.signing_keys import SigningKeys
 
 
 def opened(house: Any, note: str) -> Opened:

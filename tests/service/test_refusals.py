@@ -10,7 +10,7 @@ from events.event import Event
 from events.log import Unavailable
 from events.notes import Verifier
 from replay.receipts import Statement
-from service.receipts import OWN_LIMIT, STRANGER_LIMIT, STRANGERS_LIMIT, Refusals
+from service.proofs.receipts import OWN_LIMIT, STRANGER_LIMIT, STRANGERS_LIMIT, Refusals
 
 DAY = 86_400
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service import clerk
-from service.sequencer import sequencer_of
+from service.proofs.sequencer import sequencer_of
 
 ROLES = ("nobody", "another player", "seat", "creator", "auditor", "operator")
 TEXT = (Path(__file__).parents[2] / "docs" / "roles.md").read_text()

@@ -11,7 +11,7 @@ import pytest
 
 from events.seat import to_phrase
 from service import clerk
-from service.self_custody import framed, unframed
+from service.clients.self_custody import framed, unframed
 
 NODE = shutil.which("node")
 DRIVER = Path(__file__).parents[1] / "web" / "call_seat.mjs"

@@ -15,9 +15,9 @@ from events.tlog.policy import Policy
 from replay.position import EXACT, Diverged, Position
 from service import clerk
 from service.app import create_app
-from service.log_folder import log_at
-from service.self_custody import MEDIA_TYPE, NotSeated, unframed
-from service.sequencer import sequencer_of
+from service.clients.self_custody import MEDIA_TYPE, NotSeated, unframed
+from service.proofs.log_folder import log_at
+from service.proofs.sequencer import sequencer_of
 
 
 def sent(sealed: Sealed, **changed: Any) -> dict[str, Any]:

@@ -21,12 +21,12 @@ from events.tlog.checkpoint import Checkpoint, open_checkpoint
 from events.tlog.entries import ADD, RETIRE, Closed, Key, Link, Opened, read_entry
 from events.tlog.policy import Policy
 from events.tlog.tiles import Missing, Tile, pack
-from service import log_folder
 from service.config import Config
-from service.log_folder import LogFolder, checkpoint_of
-from service.log_keys import CannotChange, log_signers, restart, retire, rotate
-from service.sequencer import Busy, FeedSource, Refused, Sequencer
-from service.signing_keys import SigningKeys
+from service.proofs import log_folder
+from service.proofs.log_folder import LogFolder, checkpoint_of
+from service.proofs.log_keys import CannotChange, log_signers, restart, retire, rotate
+from service.proofs.sequencer import Busy, FeedSource, Refused, Sequencer
+from service.proofs.signing_keys import SigningKeys
 
 KEY = Signer.of("play.example/gamelog", b"\x01" * 32)
 
@@ -702,7 +702,7 @@ def test_a_wish_that_is_no_entry_is_refused(works: Works) -> None:
 
 
 def test_games_of_the_service_come_into_its_log(house: Any, tmp_path: Path) -> None:
-    from service.sequencer import sequencer_of
+    from service.proofs.sequencer import sequencer_of
 
     assert sequencer_of(replace(house.deps, signing=SigningKeys.fresh())) is None  # nothing keeps them, nor a folder
     deps = house.bootstrap(log_dir=str(tmp_path / "log"))
@@ -734,7 +734,7 @@ def test_games_of_the_service_come_into_its_log(house: Any, tmp_path: Path) -> N
 
 
 def test_a_log_made_later_holds_the_games_of_before(house: Any, tmp_path: Path) -> None:
-    from service.sequencer import sequencer_of
+    from service.proofs.sequencer import sequencer_of
 
     ada = house.player()
     tables = [ada.opens() for _ in range(5)]
@@ -769,7 +769,7 @@ def test_a_walk_through_all_games_that_was_cut_short_begins_again(house: Any, tm
 
 
 def test_what_is_no_event_of_its_game_does_not_come_into_the_log(house: Any, tmp_path: Path) -> None:
-    from service.sequencer import sequencer_of
+    from service.proofs.sequencer import sequencer_of
 
     good, bad = house.player().opens(), house.player().opens()
     stream = "{s" + bad.id[0] + "}:ev:" + bad.id
@@ -788,7 +788,7 @@ def test_a_reader_follows_while_the_log_is_written(works: Works) -> None:
         """
         import sys
         from pathlib import Path
-        from service.log_folder import LogFolder, NoLog, checkpoint_of
+        from service.proofs.log_folder import LogFolder, NoLog, checkpoint_of
         folder, seen = LogFolder(Path(sys.argv[1])), 0
         while seen < 150:
             try:

@@ -24,7 +24,7 @@ import pytest
 
 from events.embedded import Embedded
 from events.redis_client import connect
-from service import serve
+from service.running import serve
 
 ROOT = Path(__file__).resolve().parents[2]
 PROC = Path("/proc")

@@ -17,8 +17,8 @@ from events.redis_client import ephemeral
 from service.bootstrap import bootstrap, signing
 from service.config import Config
 from service.keys import BadKeyring, Keyring
-from service.serve import CannotServe, _keys
-from service.signing_keys import RECEIPTS, SigningKeys
+from service.proofs.signing_keys import RECEIPTS, SigningKeys
+from service.running.serve import CannotServe, _keys
 
 ROOT = Path(__file__).resolve().parents[2]
 ORIGIN = "play.example/gamelog"

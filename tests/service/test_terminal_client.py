@@ -14,12 +14,12 @@ from events.event import Event
 from events.log import whole
 from events.signing import SignedAction
 from service import clerk as clerks
-from service import terminal_client
 from service.api import log
 from service.app import create_app
 from service.clerk import Clerk
-from service.sequencer import sequencer_of
-from service.terminal_client import Api, Refused, Table, messages, play
+from service.clients import terminal_client
+from service.clients.terminal_client import Api, Refused, Table, messages, play
+from service.proofs.sequencer import sequencer_of
 
 
 class Terminal:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from events.notes import BadKey, Signer
 from events.tlog.entries import ADD, RETIRE, Key, Link, read_entry
-from service import log_folder
 from service.keys import BadKeyring, read_private, write_private
-from service.log_folder import LogFolder, NoLog, checkpoint_of
-from service.sequencer import Busy, make_folder, sync_folder, take_lock, write_file
-from service.signing_keys import LOG_FILE, RECEIPTS, RECEIPTS_FILE, SigningKeys
+from service.proofs import log_folder
+from service.proofs.log_folder import LogFolder, NoLog, checkpoint_of
+from service.proofs.sequencer import Busy, make_folder, sync_folder, take_lock, write_file
+from service.proofs.signing_keys import LOG_FILE, RECEIPTS, RECEIPTS_FILE, SigningKeys
 
 if TYPE_CHECKING:
     from service.config import Config

@@ -29,11 +29,12 @@ from events.log import Conflict, Damage, Unavailable, whole
 from replay.case import ANSWERED, CLOSED, OPEN, RULED, Case
 from replay.position import EXACT, FINISHED, PLAYING
 from replay.position import OPEN as TABLE_OPEN
-from service import bundles, commands
+from service import commands
 from service.access import Party
-from service.casebook import CaseNotFound
+from service.disputes.casebook import CaseNotFound
 from service.drafts import WrongStatus
 from service.positions import Game
+from service.proofs import bundles
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps

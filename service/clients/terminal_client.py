@@ -23,7 +23,7 @@ from events.seat import from_phrase, new_secret, to_phrase
 from events.tlog.policy import Policy
 from replay.games import telling
 from replay.words import words
-from service.self_custody import MEDIA_TYPE, Checkpoint, SelfCustody
+from service.clients.self_custody import MEDIA_TYPE, Checkpoint, SelfCustody
 
 CLOSED: Final = ("finished", "abandoned", "void")
 HELP: Final = "a number plays it · ? what is refused, and why · b board · r resign · q quit"

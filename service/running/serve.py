@@ -70,11 +70,11 @@ def serve(config: Config) -> None:
 def _serve_here(config: Config, listener: socket.socket, address: str, stopping: threading.Event) -> None:
     from werkzeug.serving import make_server
 
-    from service import demo, logs
     from service.app import create_app
     from service.bootstrap import bootstrap
     from service.clerk import Clerk
-    from service.sequencer import sequencer_of
+    from service.proofs.sequencer import sequencer_of
+    from service.running import demo, logs
 
     logs.configure(config.log_level, "serve")
     deps = bootstrap(config)
@@ -186,7 +186,8 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
             LISTENER: str(listener.fileno()),
         }
         python, data = [sys.executable, "-m"], str(config.data.resolve())  # so that a list of processes tells whose
-        web = [*python, "gunicorn", "--config", "python:service.worker", "--name", data, "service.worker:application()"]
+        worker = "service.running.worker"
+        web = [*python, "gunicorn", "--config", f"python:{worker}", "--name", data, f"{worker}:application()"]
         children = [
             Child("the web server", web, environment, (leash, listener.fileno())),
             Child("the clerk", [*python, "service", "clerk", "--data", data], environment, (leash,)),
@@ -253,7 +254,7 @@ def _prepare(client: "redis.Redis", config: Config, stopping: threading.Event) -
     """
     from events.log import Unavailable
     from events.redis_log import RedisLog
-    from service import demo
+    from service.running import demo
 
     deadline = time.monotonic() + _START_S
     while True:
@@ -278,7 +279,7 @@ def _keys(client: "redis.Redis", config: Config, empty: bool) -> None:
     :raises CannotServe: one is missing or cannot be used.
     """
     from service.keys import BadKeyring, Keyring
-    from service.signing_keys import SigningKeys
+    from service.proofs.signing_keys import SigningKeys
 
     try:
         if not config.keys:
@@ -423,10 +424,10 @@ def _tell(text: str) -> None:
 
 def run_clerk(config: Config) -> None:
     """The process `annals clerk`: a clerk, and beside it the sequencer, until SIGTERM or the end of its supervisor."""
-    from service import demo, logs
     from service.bootstrap import bootstrap
     from service.clerk import Clerk
-    from service.sequencer import sequencer_of
+    from service.proofs.sequencer import sequencer_of
+    from service.running import demo, logs
 
     logs.configure(config.log_level, "clerk")
     clerk, stopping = Clerk(deps := bootstrap(config)), threading.Event()

@@ -23,7 +23,7 @@ from events.tlog.entries import ADD, BadEntry, Closed, Key, Link, Opened, read_e
 from events.tlog.policy import NONE, BadPolicy, Policy
 from events.tlog.proof import Continuation, Inclusion
 from events.tlog.tiles import BadTile, Fetch, Missing, Tree
-from service.sequencer import sync_folder, write_file
+from service.proofs.sequencer import sync_folder, write_file
 
 SOUND: Final = 0
 PROVEN: Final = 2

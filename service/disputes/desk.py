@@ -6,9 +6,9 @@ import click
 
 from events.case_bodies import Result
 from replay.words import Context, words
-from service import cases
 from service.access import Caller, NotAnAuditor, may_rule
 from service.api.present import rfc3339
+from service.disputes import cases
 
 if TYPE_CHECKING:
     from replay.case import Case

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from events.log import whole
-from service import bundles
+from service.proofs import bundles
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps

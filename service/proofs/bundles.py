@@ -12,7 +12,7 @@ from replay import bundle
 from replay.audit import Trust, Verdict, audit, final_state, seen_checkpoint
 from replay.case_audit import audit_case
 from replay.position import EXACT
-from service.log_folder import LogFolder, NoLog, checkpoint_of, log_at
+from service.proofs.log_folder import LogFolder, NoLog, checkpoint_of, log_at
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps

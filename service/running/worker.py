@@ -16,8 +16,8 @@ from gunicorn.http.errors import (  # type: ignore[import-untyped]
 )
 from gunicorn.workers.ggevent import GeventWorker  # type: ignore[import-untyped]
 
-from service import logs, serve
 from service.config import Config
+from service.running import logs, serve
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -28,7 +28,7 @@ _LINGER_READS: Final = 16
 
 bind = f"fd://{os.environ[serve.LISTENER]}" if serve.LISTENER in os.environ else f"{_config.host}:{_config.port}"
 workers = _config.workers
-worker_class = "service.worker.Worker"
+worker_class = "service.running.worker.Worker"
 worker_connections = 10_000  # live streams are connections, and cheap
 keepalive = 75
 timeout = 60

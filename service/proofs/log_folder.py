@@ -8,7 +8,7 @@
     pending/       entries that commands wish to be added
     lock           whoever writes holds it
 
-One process writes (service/sequencer.py). A reader trusts nothing beyond the published checkpoint.
+One process writes (service/proofs/sequencer.py). A reader trusts nothing beyond the published checkpoint.
 """
 
 import os

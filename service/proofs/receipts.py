@@ -18,7 +18,7 @@ from events.redis_client import Command, Wire
 from events.redis_log import shard_of
 from replay.receipts import RECEIPT, REFUSAL
 from service.clock import Clock
-from service.signing_keys import SigningKeys
+from service.proofs.signing_keys import SigningKeys
 
 OWN_LIMIT: Final = 100
 """Most refusals that are kept of one who has a seat at a game; the oldest go first."""

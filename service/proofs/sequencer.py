@@ -30,8 +30,8 @@ from events.tlog.checkpoint import BadCheckpoint, Checkpoint
 from events.tlog.entries import ADD, BadEntry, Closed, Key, Link, Opened, read_entry
 from events.tlog.policy import Policy
 from events.tlog.tiles import WIDTH, BadTile, Missing, Tile, Tree, bundles_of, pack, tiles_of, unpack
-from service import log_folder
-from service.log_folder import Kind, LogFolder, checkpoint_of
+from service.proofs import log_folder
+from service.proofs.log_folder import Kind, LogFolder, checkpoint_of
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -660,7 +660,7 @@ def _check_levels(stored: Tree) -> None:
 
 def sequencer_of(deps: "Deps") -> Sequencer | None:
     """The sequencer of a process, if it is to have one: it has the log's key, and a folder that is kept."""
-    from service.log_keys import log_signers
+    from service.proofs.log_keys import log_signers
 
     if deps.signing.log is None or not (deps.signing.kept or deps.config.log_dir):
         return None
