@@ -1,5 +1,6 @@
 """Pictures: all that is public stands in them, under ids that actions can name, in well-formed SVG without a script."""
 
+import itertools
 import random
 import re
 import xml.etree.ElementTree as ET
@@ -21,6 +22,7 @@ from replay.pictures.donjon import plan
 from replay.pictures.donjon.panel import SLOT_AT
 from replay.pictures.shared import DARK, LIGHT, drawings, in_plain_colours, tag
 from replay.words import LANGUAGES, LOCALE, words
+from tests.replay.blind import played as bots_play
 from tests.replay.parts import SVG, by_id, name, texts, used
 
 RULES = Donjon()
@@ -511,6 +513,16 @@ def test_the_end_names_the_ending_and_stars_the_winners() -> None:
     assert starred == outcome.winners
     assert words("en").ending(outcome.ending) or texts(ids["frame"])
     assert "next" not in ids
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_fight_that_ends_the_game_says_beneath_its_dice_who_won(lang: str) -> None:
+    games = (bots_play(RULES, seed) for seed in itertools.count())
+    last = next(game[-1] for game in games if game[-1].state.ending == "dragon")
+    frame = by_id(drawn((last.state, last.happened), lang))["frame"]
+    winner = words(lang).term(last.state.hero.name, "donjon")
+    assert winner and any(winner.text in line for line in texts(frame))
+    assert not [line for line in texts(frame) if line.startswith("pictures.")]
 
 
 # -- for readers without custom properties -----------------------------------------------------------------------------

@@ -90,7 +90,8 @@ class Frame:
                 offers.remove("fight")
                 fight.append(self.button("fight", 0, 1))
             elif not offers:
-                fight.append(write(self.scene.pending(), WIDTH / 2, 104, 13, "b m", 330))
+                said = self.scene.pending() if self.scene.playing else " · ".join(self.scene.ending())
+                fight.append(write(said, WIDTH / 2, 104, 13, "b m", 330))
             parts.append(tag("g", *fight, id="fight"))
         else:
             parts.append(self.near(bool(offers)))
