@@ -6,20 +6,15 @@ does nothing, timed the same way, which says how busy the machine is.
 """
 
 import argparse
-import json
 import os
-import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
+from bench.browser import launched
+from bench.servers import Served, served
+
 STEP = """async (key) => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => {
     const { port1, port2 } = new MessageChannel(); // its message comes when the frame is drawn
@@ -50,45 +45,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200, help="steps forward, and as many back")
     parser.add_argument("--pause", type=int, default=150, help="milliseconds between two steps, as a person reads")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder, "said")
-        command = [
-            sys.executable,
-            "-m",
-            "service",
-            "serve",
-            "--port",
-            "0",
-            "--workers",
-            "1",
-            "--data",
-            folder + "/data",
-        ]
-        with said.open("w") as out:
-            service = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL, start_new_session=True)
-        try:
-            measure(address(service, said), asked.steps, asked.pause)
-        finally:
-            service.terminate()
-            service.wait(30)
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder), "--workers", "1") as service:
+        measure(service, asked.steps, asked.pause)
 
 
-def address(service: "subprocess.Popen[bytes]", said: Path) -> str:
-    """Where the service listens, once it does."""
-    while "Ctrl-C" not in said.read_text():
-        assert service.poll() is None, said.read_text()
-        time.sleep(0.1)
-    return next(word for word in said.read_text().split() if word.startswith("http://")).rstrip("/")
-
-
-def measure(server: str, steps: int, pause: int) -> None:
+def measure(service: Served, steps: int, pause: int) -> None:
     """Print the figures."""
     from playwright.sync_api import sync_playwright
 
-    game = longest(server)
+    server, game = service.address, service.until(lambda: longest(service), 600)
     print(f"game of {game['version']} events, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = launched(playwright)
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         weight: dict[str, int] = {}
         page.on("requestfinished", lambda request: weight.update({request.url: request.sizes()["responseBodySize"]}))
@@ -136,15 +104,10 @@ def told(times: list[dict[str, float]], which: str) -> str:
     return f"{which} median {statistics.median(values):.1f}, 95th {values[int(len(values) * 0.95)]:.1f} ms"
 
 
-def longest(server: str) -> dict[str, Any]:
+def longest(service: Served) -> dict[str, Any] | None:
     """The longest finished game of the demo, once there is one of 500 events."""
-    while True:
-        with urllib.request.urlopen(f"{server}/v1/games?status=finished&limit=100") as answer:
-            games = json.load(answer)["games"]
-        game: dict[str, Any] = max(games, key=lambda one: one["version"], default={"version": 0})
-        if game["version"] >= 500:
-            return game
-        time.sleep(1)
+    game: dict[str, Any] = max(service.finished(), key=lambda one: one["version"], default={"version": 0})
+    return game if game["version"] >= 500 else None
 
 
 if __name__ == "__main__":

@@ -1,15 +1,7 @@
 """A service of its own, and Chromium to open its pages with. Whatever a page should not do, a test fails for."""
 
 import os
-import re
-import shutil
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -17,72 +9,34 @@ import httpx
 import pytest
 from playwright.sync_api import TimeoutError as NothingCame
 
-ROOT = Path(__file__).resolve().parents[2]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-def chromium_path() -> str | None:
-    """Where the browser is."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from bench.browser import chromium_path, launched
+from bench.servers import Served, served
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of `annals serve` with its demo."""
-    folder = tmp_path_factory.mktemp("served")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("ANNALS_", "REDIS_URL"))}
-    environment = clean | {"PYTHONPATH": str(ROOT), "ANNALS_BOT_PAUSE_MS": "2000", "ANNALS_HEARTBEAT_S": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "service",
-        "serve",
-        "--port",
-        "0",
-        "--workers",
-        "1",
-        "--data",
-        str(folder / "data"),
-    ]
-    said = folder / "said"
-    with said.open("w") as out, (folder / "log").open("w") as log:
-        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=out, stderr=log, start_new_session=True)
-    try:
-        deadline, pause = time.monotonic() + 120, threading.Event()
-        while "Ctrl-C" not in said.read_text():
-            assert process.poll() is None, (folder / "log").read_text()
-            assert time.monotonic() < deadline, (folder / "log").read_text()
-            pause.wait(0.05)
-        (address,) = set(re.findall(r"http://127\.0\.0\.1:\d+", said.read_text()))
-        for ruleset in ("donjon@1", "dungeon-roll@1"):  # the demo is loaded while the service answers
-            finished = f"{address}/v1/games?status=finished&ruleset={ruleset}"
-            while not httpx.get(finished).json()["games"]:
-                assert time.monotonic() < deadline, (folder / "log").read_text()
-                pause.wait(0.2)
-        yield address
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """`annals serve` with its demo."""
+    settings = {"ANNALS_BOT_PAUSE_MS": "2000", "ANNALS_HEARTBEAT_S": "1"}
+    with served(tmp_path_factory.mktemp("served"), "--workers", "1", **settings) as service:
+        yield service.with_demo()
+
+
+@pytest.fixture(scope="session")
+def server(service: Served) -> str:
+    """Its address."""
+    return service.address
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """The browser. Outside CI a machine without one skips these tests."""
-    if (path := chromium_path()) is None:
+    if chromium_path() is None:
         assert os.environ.get("CI") != "true", "CI has no Chromium: requirements/system.sh installs it"
         pytest.skip("no Chromium is installed; requirements/system.sh tells how")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = launched(playwright)
         yield browser
         browser.close()
 

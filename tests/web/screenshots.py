@@ -3,20 +3,18 @@
 Starts a service of its own with the demo. What a person sees can only be judged by looking.
 """
 
-import re
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
 from playwright.sync_api import Browser, sync_playwright
 
+from bench.browser import launched
+from bench.servers import Served, served
 from service.web.session import COOKIE
-from tests.web.conftest import FLAGS, chromium_path
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 860}, "color_scheme": "light"},
@@ -26,38 +24,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 LANGUAGES = {"light": "en", "dark": "fr", "phone": "ja"}
 
 
-@contextmanager
-def served() -> Iterator[tuple[str, str]]:
-    """The address of a service with its demo, and where it keeps what it has."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "service",
-            "serve",
-            "--port",
-            "0",
-            "--workers",
-            "1",
-            "--data",
-            f"{folder}/data",
-        ]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            assert process.stdout is not None
-            said = ""
-            while "Ctrl-C" not in said:
-                line = process.stdout.readline()
-                assert line, said
-                said += line
-            yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0], f"{folder}/data"
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def disputed(server: str, data: str) -> tuple[list[tuple[str, str, str]], list[str]]:
+def disputed(service: Served) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Two disputes, one ruled: name, path and what it shows, of each page; the tokens of an auditor and a party."""
+    server = service.address
 
     def post(path: str, token: str, **body: Any) -> Any:
         sent = {"Authorization": f"Bearer {token}"} if token else {}
@@ -66,8 +35,7 @@ def disputed(server: str, data: str) -> tuple[list[tuple[str, str, str]], list[s
         return answer.json()
 
     ada, bob, audrey = (post("/v1/players", "", name=name) for name in ("Ada", "Bob", "Audrey"))
-    grant = [sys.executable, "-m", "service", "grant", audrey["player_id"], "auditor", "--data", data]
-    subprocess.run(grant, check=True, stdout=subprocess.DEVNULL)
+    service.grant(audrey["player_id"], "auditor")
     game = post("/v1/games", ada["token"], ruleset="donjon@1", seats=2, hero="tala")["game_id"]
     post(f"/v1/games/{game}/seats", bob["token"], hero="horan")
     post(f"/v1/games/{game}/start", ada["token"])
@@ -101,16 +69,16 @@ def disputed(server: str, data: str) -> tuple[list[tuple[str, str, str]], list[s
     return shown_pages, [audrey["token"], ada["token"]]
 
 
-def shoot_disputes(browser: Browser, server: str, data: str, folder: Path) -> Iterator[Path]:
+def shoot_disputes(browser: Browser, service: Served, folder: Path) -> Iterator[Path]:
     """The pages of disputes; and what they print."""
-    shown_pages, (auditor, party) = disputed(server, data)
+    shown_pages, (auditor, party) = disputed(service)
     for variant, how in VARIANTS.items():
         for name, path, shown in shown_pages:
             context = browser.new_context(reduced_motion="reduce", **how)
             token = party if name == "dispute-new" else auditor
-            context.add_cookies([{"name": COOKIE, "value": token, "url": server}])
+            context.add_cookies([{"name": COOKIE, "value": token, "url": service.address}])
             page = context.new_page()
-            page.goto(f"{server}{path}{'&' if '?' in path else '?'}lang={LANGUAGES[variant]}")
+            page.goto(f"{service.address}{path}{'&' if '?' in path else '?'}lang={LANGUAGES[variant]}")
             page.wait_for_selector(shown)
             page.wait_for_load_state("networkidle")
             yield _taken(page, folder / f"{name}-{variant}.png", full=True)
@@ -189,11 +157,12 @@ def _taken(page: Any, path: Path, *, full: bool) -> Path:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    with served() as (server, data), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
-        for path in shoot_disputes(browser, server, data, folder):
+    with TemporaryDirectory() as kept, served(Path(kept), "--workers", "1") as service, sync_playwright() as playwright:
+        service.with_demo()
+        browser = launched(playwright)
+        for path in shoot_disputes(browser, service, folder):
             print(path)
-        for path in shoot(browser, server, folder):
+        for path in shoot(browser, service.address, folder):
             print(path)
         browser.close()
 

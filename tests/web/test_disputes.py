@@ -2,26 +2,17 @@
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from bench.servers import Served
 from service.web import pages, rules_text
-from tests.web.conftest import ROOT
 from tests.web.test_browser import CONTRAST, NAMELESS
 
 EN, FR, JA = (pages.spoken(language) for language in ("en", "fr", "ja"))
-
-
-@pytest.fixture
-def data(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the service keeps what it has."""
-    (found,) = tmp_path_factory.getbasetemp().glob("served[0-9]/data")
-    return found
 
 
 def guest(one: Any, name: str) -> str:
@@ -31,18 +22,11 @@ def guest(one: Any, name: str) -> str:
     return str(made["player_id"])
 
 
-def grant(player: str, role: str, data: Path) -> None:
-    """As who runs the service does it."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("ANNALS_", "REDIS_URL"))}
-    command = [sys.executable, "-m", "service", "grant", player, role, "--data", str(data)]
-    subprocess.run(command, env=clean | {"PYTHONPATH": str(ROOT)}, check=True, capture_output=True, timeout=60)
-
-
 @pytest.fixture
-def audrey(visitor: Any, data: Path) -> Any:
+def audrey(visitor: Any, service: Served) -> Any:
     """An auditor, who reads Japanese."""
     one = visitor(locale="ja-JP")
-    grant(guest(one, "Audrey"), "auditor", data)
+    service.grant(guest(one, "Audrey"), "auditor")
     return one
 
 
