@@ -28,10 +28,11 @@ test: check ## check, then run every test (TESTS=, ARGS= for pytest)
 	@sh requirements/system.sh
 	$(venv)/python -m pytest -n 2 $(ARGS) $(TESTS)
 
-check: .venv/.test ## ruff, mypy --strict, the one-way imports
+check: .venv/.test ## ruff, mypy --strict, the one-way imports, tsc --checkJs
 	$(venv)/ruff check .
 	$(venv)/mypy
 	$(venv)/lint-imports --no-logo
+	@sh requirements/typescript.sh
 
 bench: .venv/.test ## measure against ceilings and peers, write bench/results.json
 	$(venv)/python -m bench $(ARGS)

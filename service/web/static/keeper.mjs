@@ -4,7 +4,7 @@ import { keepKey, notesOf } from "./notes.mjs";
 import { Follower, STORED, Seat, account, hasAccount } from "./seat.mjs";
 import { BadNote, openNote, parsePolicy, parseVkey, utf8 } from "./verify.mjs";
 
-/** @param {string} path @param {Record<string, string>} [headers] @returns {Promise<Uint8Array>} */
+/** @param {string} path @param {Record<string, string>} [headers] @returns {Promise<import("./verify.mjs").Bytes>} */
 async function bytes(path, headers = {}) {
   const answer = await fetch(path, { headers });
   if (!answer.ok) throw new TypeError(String(answer.status)); // to be tried again, as a lost connection
@@ -42,7 +42,7 @@ export class Keeper {
     this.seats.set(number, seat);
     return game;
   }
-  /** The checkpoint in which the table's opening stands; null: this service has no log. @returns {Promise<[number, Uint8Array] | null>} */
+  /** The checkpoint in which the table's opening stands; null: this service has no log. @returns {Promise<[number, import("./verify.mjs").Bytes] | null>} */
   async logged() {
     const answer = await fetch(`${this.api}/proofs/open?wait=8`);
     if (answer.status === 404) return null;

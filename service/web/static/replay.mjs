@@ -227,7 +227,6 @@ function when() {
 let log = [];
 /** Up to which event the narration tells. */
 let listed = 0;
-let chapter = "";
 
 function relist() {
   log = [];

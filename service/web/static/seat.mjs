@@ -5,7 +5,7 @@ import {
   parsePolicy, parseProof, readAction, readEvent, same, sha256, sized, tag, uint, unbase64, unhex, usablePoint,
 } from "./verify.mjs";
 
-/** @typedef {Uint8Array} Bytes */
+/** @typedef {import("./verify.mjs").Bytes} Bytes */
 export const STORED = "application/vnd.annals.events";
 
 // -- the secret of an account ---------------------------------------------------------------------------------------------
