@@ -262,9 +262,12 @@ class Hub:
         try:
             with channel.lock:
                 live = not channel.behind
+                if not live:
+                    channel.window.clear()  # what is folded now gets no frames, and those that are kept follow on
                 for item in whole(self._event_log, channel.position.game_id, channel.position.version):
                     if not isinstance(item, Damage):
                         self._show(channel, item, live=live)
+                self._shown(channel)  # also what was folded when its frames could not be written
                 channel.behind = False
         except (Unavailable, Archived):
             channel.behind = True
@@ -284,8 +287,11 @@ class Hub:
             }
             channel.window.append(_Shown(event.seq, event.kind, tuple(position.to_act), frames))
             DELIVERY_SECONDS.observe(max(0.0, (self._clock() - event.t_ms) / 1000))
-        channel.version = position.version
-        channel.closed = position.closed
+        self._shown(channel)
+
+    def _shown(self, channel: Channel) -> None:
+        channel.version = channel.position.version
+        channel.closed = channel.position.closed
 
     def _check(self, channel: Channel) -> None:
         """Has the feed kept something from us? One question a game, not one a watcher."""

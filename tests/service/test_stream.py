@@ -372,6 +372,48 @@ def test_a_stream_goes_on_where_it_was_when_the_database_comes_back(room: Room) 
     assert watcher.seqs == list(range(1, now + 1))
 
 
+def test_who_sees_later_misses_nothing_that_was_written_while_the_database_was_away(room: Room) -> None:
+    game_id = room.started(watching="delayed:60")
+    late, now = room.watch(game_id, delay_ms=60_000), room.watch(game_id)
+    now.until(lambda w: len(w.seqs) == room.position(game_id).version)
+    for down in (False, True, False):  # frames of the first events and of the last are kept
+        room.log.down = down
+        room.act(game_id, 8)
+        if down:
+            quiet = len(now.raw)
+            now.until(lambda w, quiet=quiet: HEARTBEAT in w.raw[quiet:])
+            room.log.down = False
+        now.until(lambda w: len(w.seqs) == room.position(game_id).version)
+        room.clock.now_ms += 1_000
+    end = room.position(game_id).version
+    room.clock.now_ms += 58_000  # less than the delay of the last ones
+    late.until(lambda w: len(w.seqs) >= end - 8)
+    room.clock.now_ms += 60_000
+    late.until(lambda w: len(w.seqs) >= end)
+    assert late.seqs == now.seqs == list(range(1, end + 1))
+
+
+def test_an_event_whose_frame_could_not_be_written_comes_though_nothing_follows_it(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game_id = room.started()
+    watcher = room.watch(game_id)
+    watcher.until(lambda w: len(w.seqs) == room.position(game_id).version)
+    render, failed = room.hub._render, threading.Event()
+
+    def names_are_away(*arguments: Any) -> bytes:
+        if not failed.is_set():
+            failed.set()
+            raise Unavailable("out of reach, says the test")
+        return render(*arguments)
+
+    monkeypatch.setattr(room.hub, "_render", names_are_away)
+    room.act(game_id, 1)
+    watcher.until(lambda w: len(w.seqs) == room.position(game_id).version)
+    assert failed.is_set()
+    assert watcher.seqs == list(range(1, room.position(game_id).version + 1))
+
+
 def test_what_no_feed_line_tells_is_found_at_the_next_heartbeat(room: Room) -> None:
     game_id = room.started()
     watcher = room.watch(game_id)
