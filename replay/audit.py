@@ -28,7 +28,7 @@ from replay.logged import Logged, Seen
 from replay.position import Finding, Position
 from replay.receipts import Statement
 from replay.replay import Replay
-from replay.words import words
+from replay.words import Words, words
 
 PASS, FAIL, LIMIT, NOT_CHECKED = "PASS", "FAIL", "LIMIT", "NOT CHECKED"
 VERIFIED: Final = "VERIFIED"
@@ -52,7 +52,11 @@ TOLD_LIMIT: Final = 8
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One check. ``event``: where it fails or is limited; ``rule``: the paragraph that an illegal action is against."""
+    """One check: what was found, ``said`` in words for players, ``detail`` exactly and in English.
+
+    ``code``: the sort of what fails, one of `replay.position.CHECKS`, where the fold found it; ``event``: where it
+    fails or is limited; ``rule``: the paragraph that an illegal action is against.
+    """
 
     id: str
     name: str
@@ -60,6 +64,8 @@ class Check(msgspec.Struct, frozen=True):
     detail: str = ""
     event: int | None = None
     rule: str | None = None
+    code: str | None = None
+    said: str = ""
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -159,12 +165,13 @@ class Record:
 
 class Bad(msgspec.Struct, frozen=True):
     """Something that fails a check. ``proves``: is it proved against the server, whatever else holds? (None: if the
-    event is the server's own statement)."""
+    event is the server's own statement). ``code``: see `Check`."""
 
     event: int | None
     detail: str
     rule: str | None = None
     proves: bool | None = None
+    code: str | None = None
 
 
 def audit(
@@ -199,13 +206,25 @@ def audit_events(items: Iterable[Event | Damage], trust: Trust, language: str = 
 
 def _unreadable(why: str, language: str) -> Verdict:
     say = words(language)
-    first = Check("V0", say.raw("table.check.V0"), FAIL, why)
+    first = Check("V0", say.raw("table.check.V0"), FAIL, why, said=said(say, "V0", FAIL))
     rest = [Check(f"V{n}", say.raw(f"table.check.V{n}"), NOT_CHECKED) for n in range(1, 15)]
     return Verdict(NOT_PROVEN, say.raw("table.verdict.not-proven"), "V0", None, None, [first, *rest], [], 0)
 
 
+def said(say: Words, check: str, result: str, code: str | None = None, topic: str = "") -> str:
+    """What a check found, in a sentence for players; as particular as there are words for."""
+    plain = f"{check}.{result.lower().replace(' ', '-')}"
+    for name in (f"{plain}.{code}", topic + plain, plain):
+        if (text := say.raw(message := f"table.said.{name}")) != message:
+            return text
+    return ""
+
+
 class Auditor:
     """The checks of one game, each a method that fills in its line."""
+
+    _topic = ""
+    """What is audited, where its checks have words of their own."""
 
     def __init__(
         self, record: Record, files: Mapping[str, bytes], bundle: Bundle | None, trust: Trust, language: str
@@ -308,7 +327,8 @@ class Auditor:
         return self._trust.rules and "V12" in self._found
 
     def _of(self, check: str) -> list[Bad]:
-        return [Bad(place, _sides(finding), finding.rule or None) for place, finding in self._found.get(check, ())]
+        found = self._found.get(check, ())
+        return [Bad(place, _sides(one), one.rule or None, code=one.check) for place, one in found]
 
     def _kind(self, kind: str) -> Iterator[tuple[int, Event]]:
         return ((n, event) for n, event in enumerate(self._events, 1) if event is not None and event.kind == kind)
@@ -805,10 +825,9 @@ class Auditor:
 
     # -- how -----------------------------------------------------------------------------------------------------------
 
-    def _check(
-        self, check: str, result: str, detail: str = "", event: int | None = None, rule: str | None = None
-    ) -> Check:
-        return Check(check, self._say.raw(f"table.check.{check}"), result, detail, event, rule)
+    def _check(self, check: str, result: str, detail: str = "", event: int | None = None, **more: str | None) -> Check:
+        told = said(self._say, check, result, more.get("code"), self._topic)
+        return Check(check, self._say.raw(f"table.check.{check}"), result, detail, event, said=told, **more)
 
     def _note(self, check: str, result: str) -> None:
         self._checks[check] = self._check(check, result)
@@ -824,7 +843,9 @@ class Auditor:
         first = min(proved or bad, key=lambda one: one.event or 0)
         count = max(len(bad), self._count[check])
         more = f" (and {count - 1} more)" if count > 1 else ""
-        self._checks[check] = self._check(check, FAIL, first.detail + more, first.event, first.rule)
+        self._checks[check] = self._check(
+            check, FAIL, first.detail + more, first.event, rule=first.rule, code=first.code
+        )
 
     def _proves(self, bad: Bad) -> bool:
         if bad.proves is not None:

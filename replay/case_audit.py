@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+import msgspec
+
 from events.event import Event
 from events.log import Damage, Head
 from replay.audit import NOT_CHECKED, Auditor, Bad, Record, Trust, Verdict
@@ -35,6 +37,8 @@ def audit_case_events(items: Iterable[Event | Damage], trust: Trust, language: s
 
 class _CaseAuditor(Auditor):
     """A case has no seats that sign, no dice and no rules but its own: V12 is their order."""
+
+    _topic = "case."
 
     def __init__(
         self, record: Record, files: Mapping[str, bytes], trust: Trust, language: str, disputed: bytes | None
@@ -95,4 +99,4 @@ class _CaseAuditor(Auditor):
         return next((int(event.body.get("until", 0)) for _, event in self._kind("dispute")), 0)
 
     def _nothing(self, check: str) -> None:
-        self._note(check, NOT_CHECKED)
+        self._checks[check] = msgspec.structs.replace(self._check(check, NOT_CHECKED), said="")

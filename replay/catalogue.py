@@ -28,6 +28,27 @@ MOMENTS: Final = ("close", "lead", "swing")
 """What makes a moment one of the best: see `replay.moments`."""
 VERDICTS: Final = ("verified", "verified-with-limits", "refuted", "not-proven", "undetermined")
 RESULTS: Final = ("pass", "fail", "limit", "not-checked")
+SAID: Final = {
+    "V0": ("pass", "limit", "fail", "not-checked"),
+    "V1": ("pass", "fail", "not-checked"),
+    "V2": ("pass", "fail"),
+    "V3": ("pass", "fail"),
+    "V4": ("pass", "limit", "fail", "not-checked"),
+    "V5": ("pass", "fail", "not-checked"),
+    "V6": ("pass", "fail", "not-checked"),
+    "V7": ("pass", "fail", "not-checked"),
+    "V8": ("pass", "limit", "fail"),
+    "V9": ("pass", "fail", "fail.order", "not-checked"),
+    "V10": ("pass", "fail", "not-checked"),
+    "V11": ("pass", "limit", "fail", "not-checked"),
+    "V12": ("pass", "fail", *(f"fail.{code}" for code in ("legality", "draws", "fingerprint", "setup", "order")),
+            "not-checked"),
+    "V13": ("pass", "limit", "fail"),
+    "V14": ("not-checked",),
+    "case.V12": ("pass", "fail"),
+    "case.V13": ("pass", "fail"),
+}  # fmt: skip
+"""What is said of a check by its result, and by the sort of what fails; of a dispute's where it differs."""
 KEYS: Final = (
     "forward", "back", "next-chapter", "previous-chapter", "start", "end", "jump", "play", "faster", "slower",
     "language", "quit",
@@ -70,6 +91,7 @@ TABLE: Final[dict[str, tuple[str, ...]]] = (
     | {f"table.event.close.{status}.because": ("reason",) for status in ("finished", "abandoned", "void")}
     | {f"table.reason.{reason}": () for reason in REASONS}
     | {f"table.check.{check}": () for check in CHECKS}
+    | {f"table.said.{check}.{result}": () for check, results in SAID.items() for result in results}
     | {f"table.verdict.{verdict}": () for verdict in VERDICTS}
     | {f"table.result.{result}": () for result in RESULTS}
     | {f"table.key.{key}": () for key in KEYS}

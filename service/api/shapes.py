@@ -791,7 +791,10 @@ class AllLuckOut(Out, frozen=True):
 
 
 class CheckOut(Out, frozen=True):
-    """One check of an audit; `event`: where it fails or is limited; `rule`: what an illegal action is against."""
+    """One check of an audit: what it found, `said` in words for players, `detail` exactly and in English.
+
+    `event`: where it fails or is limited; `rule`: what an illegal action is against; `code`: the sort of what fails.
+    """
 
     id: Annotated[str, Meta(pattern="^V[0-9]+$")]
     name: str
@@ -799,6 +802,8 @@ class CheckOut(Out, frozen=True):
     detail: str
     event: int | None
     rule: str | None
+    code: str | None
+    said: str
 
 
 class LimitOut(Out, frozen=True):

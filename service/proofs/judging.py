@@ -14,6 +14,7 @@ from events.log import Damage
 from replay import file
 from replay.audit import (
     NOT_PROVEN,
+    PASS,
     REFUTED,
     UNDETERMINED,
     VERIFIED,
@@ -80,6 +81,8 @@ def tell(verdict: Verdict, language: str) -> None:
         result = f"{check.result:<11}"
         colour = {"PASS": "green", "FAIL": "red", "LIMIT": "yellow"}.get(check.result)
         click.echo(f"{check.id:<4}{click.style(result, fg=colour)}  {check.name}")
+        if check.said and check.result != PASS:
+            click.echo(f"                 {check.said}")
         told = [check.detail, "" if check.rule is None else f"({check.rule})"]
         if check.detail:
             click.echo(f"                 {' '.join(part for part in told if part)}")

@@ -81,6 +81,14 @@ def spoken(language: str) -> dict[str, str]:
     return told
 
 
+@cache
+def _said(language: str) -> str:
+    """What an audit says of its checks, by check and result, as JSON: for the verifier that runs in the page."""
+    said = words(language)
+    found = {f"{check}.{result}" for check, results in catalogue.SAID.items() for result in results}
+    return msgspec.json.encode({name: said.raw(f"table.said.{name}") for name in sorted(found)}).decode()
+
+
 def _language(call: Call) -> str:
     """``lang``, or what was chosen before in this browser, or what it likes best."""
     chosen = request.cookies.get(_LANGUAGE, "")
@@ -261,7 +269,8 @@ def show_verdict(call: Call, game_id: bytes) -> Response:
     seats = [seat for seat in view.seats if view.game.position.seats[seat - 1].bot is None]
     event = None if call.query.event is UNSET else call.query.event
     auditor = "auditor" in call.caller.roles
-    return _game_page(call, view, "audit.html", "audit.mjs", seats=seats, auditor=auditor, event=event)
+    shown = {"seats": seats, "auditor": auditor, "event": event, "said": _said(_language(call))}
+    return _game_page(call, view, "audit.html", "audit.mjs", **shown)
 
 
 @api.route(

@@ -10,7 +10,18 @@ from engine.registry import RULESETS
 from events.event import Event
 from events.log import Damage, Head
 from replay import audit as audits
-from replay.audit import FAIL, LIMIT, NOT_CHECKED, NOT_PROVEN, PASS, UNDETERMINED, VERIFIED_WITH_LIMITS, Verdict, audit
+from replay.audit import (
+    FAIL,
+    LIMIT,
+    NOT_CHECKED,
+    NOT_PROVEN,
+    PASS,
+    UNDETERMINED,
+    VERIFIED_WITH_LIMITS,
+    Verdict,
+    audit,
+    said,
+)
 from replay.catalogue import CHECKS
 from replay.words import words
 
@@ -63,7 +74,18 @@ def test_the_verdict_speaks_three_languages(table: Any, language: str) -> None:
     verdict = examine(closed(table), language=language)
     assert verdict.words == words(language).raw("table.verdict.verified-with-limits")
     assert all(line.name == words(language).raw(f"table.check.{line.id}") for line in verdict.checks)
+    assert len({line.said for line in verdict.checks}) == len(verdict.checks)
+    assert not [line for line in verdict.checks if line.said == "" or line.said.startswith("table.")]
     assert all("{" not in limit.text and limit.text for limit in verdict.limits)
+
+
+def test_what_fails_under_the_rules_is_said_as_particularly_as_there_are_words_for() -> None:
+    for language in ("en", "fr", "ja"):
+        say = words(language)
+        told = {said(say, "V12", "FAIL", code) for code in (None, "legality", "draws", "fingerprint", "setup", "order")}
+        assert len(told) == 6
+        assert said(say, "V9", "FAIL", "dice") == said(say, "V9", "FAIL") != ""
+        assert said(say, "V12", "PASS", topic="case.") != said(say, "V12", "PASS")
 
 
 # -- bytes ---------------------------------------------------------------------------------------------------------

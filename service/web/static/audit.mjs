@@ -19,7 +19,12 @@ function show(found) {
   if (found.event !== null) by("verdict").append(moment(found.event));
   by("checks").replaceChildren(...found.checks.map((/** @type {any} */ check) => {
     const row = element("li", "", { class: "card" });
-    row.append(element("span", words[`result.${check.result}`] ?? check.result, { class: `result ${check.result}` }), element("strong", check.name), element("p", check.detail, { class: "dim" }));
+    row.append(element("span", words[`result.${check.result}`] ?? check.result, { class: `result ${check.result}` }), element("strong", check.name), element("p", check.said));
+    if (check.detail) {
+      const exactly = element("details");
+      exactly.append(element("summary", words["audit.exactly"]), element("p", check.detail, { lang: "en", class: "dim" }));
+      row.append(exactly);
+    }
     const cited = [check.event === null ? null : moment(check.event), check.rule ? paragraph(check.rule) : null].filter((one) => one !== null);
     if (cited.length) { const links = element("p", "", { class: "tabs" }); links.append(...cited); row.append(links); }
     return row;
@@ -36,6 +41,10 @@ async function bytes(path) {
   throw new Error(words.failed);
 }
 
+const sentences = JSON.parse(document.body.dataset.said ?? "{}");
+/** What a check found, in the words of the server's. @param {{id: string, result: string}} check */
+const sentence = ({ id, result }) => sentences[`${id}.${result.toLowerCase().replace(" ", "-")}`] ?? "";
+
 /** The second verifier's verdict, in the words of the first. @param {any} theirs */
 async function here(theirs) {
   const { verify } = await import("./verify.mjs"), [file] = by("policy").files;
@@ -49,7 +58,7 @@ async function here(theirs) {
   show({
     ...found,
     words: words[`verdict.title.${found.verdict}`],
-    checks: found.checks.map((check) => ({ ...check, name: same(theirs.checks, check.id)?.name ?? check.id })),
+    checks: found.checks.map((check) => ({ ...check, name: same(theirs.checks, check.id)?.name ?? check.id, said: sentence(check) })),
     limits: [...found.limits.map((one) => ({ text: same(theirs.limits, one.id)?.text ?? words[`limit.${one.id}`] ?? one.id })), ...own],
   });
   by("about").textContent = words["audit.found-here"];
