@@ -6,9 +6,10 @@ from typing import Any
 
 import redis
 
+from events.archive import Archive
+from events.archiving_log import ArchivingLog
 from events.log import EventLog
 from events.redis_client import connect, ephemeral
-from events.redis_log import RedisLog
 from service.accounts import Accounts, Creators
 from service.animations import Animations
 from service.clock import Clock, system_clock
@@ -16,6 +17,7 @@ from service.config import Config
 from service.disputes.casebook import Accesses, Casebook
 from service.index import Index
 from service.keys import BadKeyring, Keyring, new_key_id
+from service.limits import Limits
 from service.luck import Luck
 from service.positions import Positions
 from service.proofs.receipts import Notary, Refusals
@@ -41,6 +43,7 @@ class Deps:
     cases: Casebook
     accesses: Accesses
     luck: Luck
+    limits: Limits
     animations: Animations = field(default_factory=Animations)
     hub: Any = None
 
@@ -75,7 +78,7 @@ def bootstrap(
             client = ephemeral()
         else:
             raise ValueError("REDIS_URL is not set")
-    log = RedisLog(client, config.replicas)
+    log = ArchivingLog(client, Archive(config.archive_path), config.replicas)
     positions = Positions(log, config.cache_games)
     cases = Casebook(client, log)
     keys = signing(config, given or reading)
@@ -95,6 +98,7 @@ def bootstrap(
         cases=cases,
         accesses=Accesses(client, clock),
         luck=Luck(),
+        limits=Limits(client, config.rate_limits),
     )
 
 

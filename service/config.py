@@ -76,6 +76,16 @@ class Config:
     answer_days: int = field(
         default=7, metadata=_of("ANNALS_ANSWER_DAYS", "how long the other seats may answer a dispute, in days")
     )
+    archive_dir: str = field(
+        default="",
+        metadata=_of("ANNALS_ARCHIVE_DIR", "folder of the archive of closed games; empty: `archive` in ANNALS_DATA"),
+    )
+    archive_after_days: int = field(
+        default=0,
+        metadata=_of(
+            "ANNALS_ARCHIVE_AFTER_DAYS", "how long after its end a game is moved to the archive, in days; 0: never"
+        ),
+    )
     host: str = field(default="127.0.0.1", metadata=_of("ANNALS_HOST", "address that the service listens on"))
     port: int = field(default=8000, metadata=_of("ANNALS_PORT", "port that the service listens on"))
     workers: int = field(default=2, metadata=_of("ANNALS_WORKERS", "processes that answer requests"))
@@ -88,6 +98,13 @@ class Config:
     )
     cache_games: int = field(
         default=1000, metadata=_of("ANNALS_CACHE_GAMES", "games that each worker keeps folded in memory")
+    )
+    rate_limits: bool = field(
+        default=True, metadata=_of("ANNALS_RATE_LIMITS", "limit how often one may ask (security.md has the table)")
+    )
+    proxies: int = field(
+        default=0,
+        metadata=_of("ANNALS_PROXIES", "reverse proxies in front, whose X-Forwarded-* headers are believed"),
     )
     log_level: str = field(default="info", metadata=_of("ANNALS_LOG_LEVEL", "debug, info, warning or error"))
     demo: bool = field(default=True, metadata=_of("ANNALS_DEMO", "load the demo games into an empty database"))
@@ -130,6 +147,11 @@ class Config:
         """Where the log of games is."""
         return Path(self.log_dir) if self.log_dir else self.data / "log"
 
+    @property
+    def archive_path(self) -> Path:
+        """Where the archive of closed games is."""
+        return Path(self.archive_dir) if self.archive_dir else self.data / "archive"
+
 
 _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("port", 0, 65_535),
@@ -138,9 +160,11 @@ _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("bot_pause_ms", 0, 3_600_000),
     ("heartbeat_s", 0.05, 15),
     ("cache_games", 1, 10_000_000),
+    ("proxies", 0, 16),
     ("refusals_days", 1, 3_650),
     ("dispute_days", 1, 3_650),
     ("answer_days", 1, 365),
+    ("archive_after_days", 0, 36_500),
 )
 _TRUTHS: Final = dict.fromkeys(("1", "yes", "true", "on"), True) | dict.fromkeys(("0", "no", "false", "off"), False)
 

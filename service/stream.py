@@ -28,6 +28,7 @@ from events.log import Archived, Damage, EventLog, Unavailable, whole
 from replay.position import Finding, Position
 from service.access import Caller, View, delay_ms
 from service.clock import Clock
+from service.limits import Stream, address_of
 from service.positions import NotFound, Positions
 from service.running.observe import DELIVERY_SECONDS, WATCHERS
 
@@ -472,30 +473,33 @@ def game_stream(deps: "Deps", view: View, caller: Caller, after: int, language: 
     create = view.game.position.create
     assert create is not None
     delay = 0 if view.seats or caller.sees_all else delay_ms(create.watching)
-    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay))
+    place = deps.limits.stream(caller.player, address_of(request.environ, deps.config.proxies))
+    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay), place)
 
 
 def own_stream(deps: "Deps", player: bytes) -> Response:
     """The live stream of what concerns a player: `/v1/me/stream`."""
+    place = deps.limits.stream(player, address_of(request.environ, deps.config.proxies))
     page = deps.index.games(player=player.hex(), status="playing", private=True, limit=MOST_OWN_GAMES)
     open_page = deps.index.games(player=player.hex(), status="open", private=True, limit=MOST_OWN_GAMES)
     games = [bytes.fromhex(row.game_id) for row in (*page.rows, *open_page.rows)]
-    return _streamed(hub_of(deps).watch_own(player, games))
+    return _streamed(hub_of(deps).watch_own(player, games), place)
 
 
-def _streamed(frames: Iterator[bytes]) -> Response:
+def _streamed(frames: Iterator[bytes], place: Stream) -> Response:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    patient = _with_send_timeout(request.environ.get("gunicorn.socket"), frames)
+    patient = _with_send_timeout(request.environ.get("gunicorn.socket"), frames, place)
     return Response(patient, headers=headers, content_type=f"{MEDIA_TYPE}; charset=utf-8", direct_passthrough=True)
 
 
-def _with_send_timeout(connection: Any, frames: Iterator[bytes]) -> Iterator[bytes]:
+def _with_send_timeout(connection: Any, frames: Iterator[bytes], place: Stream) -> Iterator[bytes]:
     """Who reads nothing for SEND_TIMEOUT_S is gone, though no packet said so."""
-    if connection is None:
-        yield from frames
-        return
-    connection.settimeout(SEND_TIMEOUT_S)
-    try:
-        yield from frames
-    finally:
-        connection.settimeout(None)
+    with place.counted():
+        if connection is None:
+            yield from frames
+            return
+        connection.settimeout(SEND_TIMEOUT_S)
+        try:
+            yield from frames
+        finally:
+            connection.settimeout(None)

@@ -64,7 +64,15 @@ def show_library(call: Call) -> Response:
     return reply(shapes.Library(positions=entries))
 
 
-@api.route("GET", "/v1/me/stream", tag="players", auth="player", returns=None, media={stream.MEDIA_TYPE: str})
+@api.route(
+    "GET",
+    "/v1/me/stream",
+    tag="players",
+    auth="player",
+    returns=None,
+    media={stream.MEDIA_TYPE: str},
+    problems=("too-many-streams",),
+)
 def stream_me(call: Call) -> Response:
     """What concerns me, as it happens: `started`, `your-turn` and `finished` of the games where I sit.
 

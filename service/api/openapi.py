@@ -26,9 +26,12 @@ _HEADERS: Final = {
     "ETag": 'A strong tag that begins with the version: `"12.en"`.',
     "Link": "`rel=next`: the next page.",
     "Retry-After": "When to ask again, in seconds.",
+    "RateLimit": "What is left of the limit that was reached, and in how many seconds there is more.",
+    "RateLimit-Policy": "The limit that was reached: so many (`q`) in so many seconds (`w`).",
     "Location": "Where what was made is found.",
     "Idempotency-Replayed": "`true`: this is the answer that the key got before.",
 }
+_LIMITED: Final = ("Retry-After", "RateLimit", "RateLimit-Policy")
 _TAKES: Final = {
     "If-Match": "The entity tag of the version that the action is meant for.",
     "If-None-Match": "Entity tags of what the caller has already.",
@@ -119,6 +122,10 @@ def _operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     return operation
 
 
+def _told(name: str) -> dict[str, Any]:
+    return {"description": _HEADERS[name], "schema": {"type": "string"}}
+
+
 def _path(route: Route) -> list[dict[str, Any]]:
     return [
         {"name": name, "in": "path", "required": True, "schema": PATTERNS[converter]}
@@ -139,7 +146,7 @@ def _taken(route: Route) -> list[dict[str, Any]]:
 
 
 def _responses(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
-    headers = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in route.headers}
+    headers = {name: _told(name) for name in route.headers}
     done: dict[str, Any] = {"description": "Done."}
     if route.returns is not None:
         done["content"] = {JSON: {"schema": schema[route.returns]}} | {
@@ -156,9 +163,11 @@ def _responses(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     for code in route.refused_as:
         by_status.setdefault(problems.CATALOGUE[code], []).append(code)
     for status, codes in sorted(by_status.items()):
-        signed = route.writes_on is not None and status < 500
+        signed = route.writes_on is not None and status < 500 and status != 429
         responses[str(status)] = {
             "description": ", ".join(f"`{code}`" for code in codes),
             "content": {problems.MEDIA_TYPE: {"schema": schema[RefusalProblem if signed else ProblemOut]}},
         }
+        if status == 429:
+            responses[str(status)]["headers"] = {name: _told(name) for name in _LIMITED}
     return responses

@@ -18,7 +18,7 @@ from service import commands
 from service.access import NotYourSeat, View, WhichSeat, acting_seat
 from service.api import present, problems, shapes
 from service.api.problems import Problem
-from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
+from service.api.routing import Api, Call, address, not_modified, reply, sent, tagged, unchanged
 from service.api.signed import sealed_of
 from service.api.tables import at, idempotency_key, seen
 from service.commands import Accepted, Stale
@@ -190,6 +190,7 @@ def act(call: Call, game_id: bytes) -> Response:
     try:
         action = parse(rules, call.body.action)
         if call.query.check == "1":
+            deps.limits.admit("reads", call.player, address(deps))
             game = deps.positions.load(game_id)
             commands.not_paused(deps, game.position)
             commands.check(game, seat, action, expected)

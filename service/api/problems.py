@@ -3,6 +3,7 @@
 A problem's ``type`` is ``/problems/<code>``, which this service also serves as a page. Its words are in service/locale.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from events.log import Archived, Damaged, OutcomeUnknown, Unavailable
 from replay.page import moment as _moment
 from replay.position import NotYourTurn
 from replay.words import Words, add_folder, words
-from service import access, accounts, commands
+from service import access, accounts, commands, limits
 from service.access import NotAllowed, NotYourSeat, WatchingForbidden, WhichSeat
 from service.disputes import cases
 from service.disputes.casebook import CaseNotFound
@@ -95,6 +96,9 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "signature-required": 422,
     "signature-unexpected": 422,
     "signature-wrong": 422,
+    # not so often
+    "too-many-requests": 429,
+    "too-many-streams": 429,
     # not our day
     "internal": 500,
     "unavailable": 503,
@@ -182,6 +186,16 @@ def _too_early(error: commands.TooEarly) -> Problem:
     return Problem("too-early", {"seconds": seconds}, {"wait_ms": error.wait_ms}, {"Retry-After": str(seconds)})
 
 
+def _too_many(error: limits.TooMany) -> Problem:
+    seconds, rate = max(1, math.ceil(error.wait_s)), error.rate
+    headers = {
+        "Retry-After": str(seconds),
+        "RateLimit-Policy": f'"{error.kind}";q={rate.burst};w={rate.window_s}',
+        "RateLimit": f'"{error.kind}";r=0;t={seconds}',
+    }
+    return Problem("too-many-requests", {"seconds": seconds}, {"limit": error.kind}, headers)
+
+
 def _unavailable(error: Unavailable) -> Problem:
     return Problem("unavailable", headers={"Retry-After": "1"})
 
@@ -214,6 +228,10 @@ _MAPPED: Final[dict[type[Exception], Callable[[Any], Problem]]] = {
     ),
     BadCursor: lambda error: Problem(
         "bad-query", {}, {"errors": [{"parameter": "cursor", "detail": "not a cursor of this list"}]}
+    ),
+    limits.TooMany: _too_many,
+    limits.TooManyStreams: lambda error: Problem(
+        "too-many-streams", {"limit": error.limit}, {"limit": error.limit}, {"Retry-After": "10"}
     ),
     accounts.BadName: _bad_name,
     accounts.TooManyTokens: lambda error: Problem("too-many-tokens", {"limit": accounts.TOKEN_LIMIT}),

@@ -8,7 +8,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 from flask import Flask, Response, g, request
@@ -22,6 +22,7 @@ from service.api import problems
 from service.api.problems import Problem
 from service.api.shapes import Open, Query
 from service.commands import Stale
+from service.limits import KINDS, TooMany, address_of
 from service.web import session
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ remembered for a second, for the one route that has to be fast."""
 
 JSON: Final = "application/json"
 BODY_LIMIT: Final = 65_536
-EXPOSED: Final = "ETag, Link, Location, Retry-After, Idempotency-Replayed"
+EXPOSED: Final = "ETag, Link, Location, Retry-After, RateLimit, RateLimit-Policy, Idempotency-Replayed"
 _encoder = msgspec.json.Encoder()
 
 
@@ -106,6 +107,11 @@ class Route:
         return [(name, converter or "string") for converter, name in re.findall(r"<(?:([^:>]+):)?(\w+)>", self.path)]
 
     @property
+    def limit(self) -> str | None:
+        """Which limit a call takes a token of; None: it may come as often as it likes."""
+        return KINDS.get(self.name, "reads" if self.auth != "nobody" else None)
+
+    @property
     def writes_on(self) -> str | None:
         """The name of the path's id of the game on which the operation writes."""
         writes = self.method not in ("GET", "HEAD") and ("game_id", "id") in self.parameters
@@ -125,6 +131,8 @@ class Route:
             codes |= {"invalid-body", "unsupported-media-type", "body-too-large"}
         if self.parameters:
             codes |= {"not-found"}
+        if self.limit is not None:
+            codes |= {"too-many-requests"}
         return sorted(codes | {"bad-query"})
 
 
@@ -248,11 +256,13 @@ def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
     handler, auth, query_type = route.handler, route.auth, route.query
     unasked = query_type()
     hexed = [name for name, converter in route.parameters if converter == "id"]
-    writes_on = route.writes_on
+    writes_on, limit = route.writes_on, route.limit
     decode = None if route.body is None else _decoder(route.body)
 
     def view(**ids: Any) -> Response:
         call = Call(deps, _caller(deps, auth), "en")
+        if limit is not None:
+            deps.limits.admit(limit, call.caller.player, address(deps))
         for name in hexed:
             ids[name] = bytes.fromhex(ids[name])
         if writes_on is not None:
@@ -294,6 +304,11 @@ def sent(name: str) -> str | None:
     """A header of the request by its WSGI name: five times as fast as through its mapping."""
     value: str | None = request.environ.get(name)
     return value
+
+
+def address(deps: "Deps") -> str:
+    """Where the request comes from, as `limits.address_of` tells it."""
+    return address_of(request.environ, deps.config.proxies)
 
 
 def bearer() -> str:
@@ -452,8 +467,12 @@ def install_errors(
             told(error)
             problem = Problem("internal")
         if problem.status < 500 and "asked" in g:
+            call, game_id = g.asked
             try:
-                call, game_id = g.asked
+                call.deps.limits.admit("refusals", call.caller.player, address(call.deps))
+            except TooMany as many:
+                return problems.render(cast(Problem, problems.problem_of(many, spoken)), spoken)
+            try:
                 note = sign(call, game_id, problem)
             except Exception as third:  # noqa: BLE001 # a refusal that cannot be signed is still one
                 told(third)

@@ -47,6 +47,7 @@ DELIVERY_SECONDS = Histogram(
     buckets=(0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5),
 )
 BOT_ACTIONS = Counter("annals_bot_actions", "Actions taken by bots.", ("game",))
+LIMITED = Counter("annals_limited", "Requests and streams refused by a limit.", ("limit",))
 GAMES_CLOSED = Counter("annals_idle_games_closed", "Tables closed because nobody came back.")
 
 

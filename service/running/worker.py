@@ -33,7 +33,7 @@ worker_connections = 10_000  # live streams are connections, and cheap
 keepalive = 75
 timeout = 60
 graceful_timeout = 5
-forwarded_allow_ips = "127.0.0.1,::1"
+forwarded_allow_ips = "*" if _config.proxies else "127.0.0.1,::1"  # who may say that it was https
 control_socket_disable = True  # it would be put into the home directory
 logconfig_dict = logs.library_logging(_config.log_level)
 

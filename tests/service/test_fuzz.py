@@ -41,7 +41,7 @@ def place() -> Any:
     from service.bootstrap import bootstrap
     from service.config import Config
 
-    deps = bootstrap(Config(keys=f"test={'11' * 32}"), ephemeral())
+    deps = bootstrap(Config(keys=f"test={'11' * 32}", rate_limits=False), ephemeral())
     client = create_app(deps).test_client()
     made = client.post("/v1/players", json={"name": "Ada"}).json
     headers = {"Authorization": f"Bearer {made['token']}"}
