@@ -42,11 +42,13 @@ def application() -> "Flask":
     """The application of this worker, called after the fork."""
     from service.app import create_app
     from service.bootstrap import bootstrap
+    from service.web import pages
 
     logs.configure(_config.log_level, "web")
     deps = bootstrap(_config)
     app = create_app(deps)
     app.extensions["annals"] = deps
+    pages.warm(app)
     return app
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import msgspec
 from babel.messages.pofile import read_po
-from flask import Response, render_template, request
+from flask import Flask, Response, render_template, request
 from markupsafe import Markup
 from msgspec import UNSET
 
-from engine.protocol import Options
+from engine.protocol import Options, SeatSetup, Setup
 from engine.registry import RULESETS, game_name
 from replay import catalogue
 from replay.audit import VERDICTS
@@ -93,6 +93,20 @@ def _language(call: Call) -> str:
     """``lang``, or what was chosen before in this browser, or what it likes best."""
     chosen = request.cookies.get(_LANGUAGE, "")
     return chosen if _LANGUAGE not in request.args and chosen in LANGUAGES else call.language
+
+
+def warm(app: Flask) -> None:
+    """Have at hand what the first page of a worker would wait for: words, templates, files, and how games are drawn."""
+    for language in LANGUAGES:
+        spoken(language)
+        _said(language)
+        for rules in RULESETS.values():
+            seats = [SeatSetup(choice={}) for _ in range(rules.seats[-1])]
+            draw(rules, rules.initial(Setup(msgspec.to_builtins(rules.options()), seats)), None, language)
+    for template in app.jinja_env.list_templates():
+        app.jinja_env.get_template(template)
+    for name in _files():
+        _packed(name)
 
 
 # -- what every page has ---------------------------------------------------------------------------------------------

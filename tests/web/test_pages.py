@@ -12,6 +12,7 @@ from flask.testing import FlaskClient
 
 from engine.registry import RULESETS, game_name
 from events.redis_client import ephemeral
+from replay import words
 from service.app import create_app
 from service.bootstrap import bootstrap
 from service.config import Config
@@ -165,3 +166,22 @@ def test_static_files_are_ours_and_light(client: FlaskClient) -> None:
     assert sum(weight.values()) < 75_000
     assert client.get("/static/../pages.py").status_code == 404
     assert client.get("/static/nothing.mjs").status_code == 404
+
+
+def test_a_worker_that_starts_has_at_hand_what_its_first_page_needs(
+    client: FlaskClient, game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for known in (words.catalogue, words.words, pages.spoken, pages._packed):
+        known.cache_clear()
+    pages.warm(client.application)
+
+    def read(*_: Any) -> Any:
+        raise AssertionError("read while somebody waits")
+
+    monkeypatch.setattr(words, "load", read)
+    monkeypatch.setattr(client.application.jinja_env, "compile", read)
+    monkeypatch.setattr(gzip, "compress", read)
+    for path in (*PATHS[:5], *(f"/static/{name}" for name in ("replay.mjs", "style.css", "picture.css"))):
+        for language in LANGUAGES:
+            answer = client.get(f"{path.format(game)}?lang={language}", headers={"Accept-Encoding": "gzip"})
+            assert answer.status_code == 200, answer.text
