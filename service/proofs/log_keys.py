@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from events.files import make_folder, sync_folder, write_file
 from events.notes import BadKey, Signer
 from events.tlog.entries import ADD, RETIRE, Key, Link, read_entry
 from service.keys import BadKeyring, read_private, write_private
 from service.proofs import log_folder
 from service.proofs.log_folder import LogFolder, NoLog, checkpoint_of
-from service.proofs.sequencer import Busy, make_folder, sync_folder, take_lock, write_file
+from service.proofs.sequencer import Busy, take_lock
 from service.proofs.signing_keys import LOG_FILE, RECEIPTS, RECEIPTS_FILE, SigningKeys
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import click
 import httpx
 import msgspec
 
+from events.files import sync_folder, write_file
 from events.notes import BadKey, BadNote, Unverified, Verifier
 from events.tlog import merkle
 from events.tlog.checkpoint import BadCheckpoint, Checkpoint, Signed, encode_hash, open_checkpoint
@@ -23,7 +24,6 @@ from events.tlog.entries import ADD, BadEntry, Closed, Key, Link, Opened, read_e
 from events.tlog.policy import NONE, BadPolicy, Policy
 from events.tlog.proof import Continuation, Inclusion
 from events.tlog.tiles import BadTile, Fetch, Missing, Tree
-from service.proofs.sequencer import sync_folder, write_file
 
 SOUND: Final = 0
 PROVEN: Final = 2

@@ -11,7 +11,7 @@ import fcntl
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -20,8 +20,9 @@ import redis
 import structlog
 
 from events.event import Event, Malformed, genesis
+from events.files import make_folder, sync_folder, write_file
 from events.hashing import u32
-from events.log import SHARDS, Unavailable
+from events.log import SHARDS, EventLog, Unavailable
 from events.notes import BadNote, Signer, Verifier, open_note
 from events.redis_client import Command, Wire
 from events.redis_log import Keys, feed_key
@@ -529,9 +530,9 @@ class Sequencer:
 class FeedSource:
     """Games from the feeds of the database, which the group `sequencer` reads."""
 
-    def __init__(self, client: redis.Redis, games: Callable[[], Iterable[bytes]]) -> None:
-        """``games``: every game's id, whatever the feeds still hold."""
-        self._wire, self._games = Wire(client), games
+    def __init__(self, client: redis.Redis, log: EventLog) -> None:
+        """``log``: every game, whatever the feeds and streams still hold."""
+        self._wire, self._log = Wire(client), log
         self._all: Iterator[bytes] = iter(())
         self._lines: dict[bytes, list[bytes]] = {}
         self._ids: dict[bytes, None] = {}
@@ -548,7 +549,7 @@ class FeedSource:
         self._ids.clear()
         while self._read("0"):  # what was read before somebody died
             self.done()  # their games are among all games
-        self._all = iter(self._games())
+        self._all = iter(self._log.games())
 
     def changed(self) -> Sequence[bytes]:
         """See `Source.changed`."""
@@ -557,7 +558,7 @@ class FeedSource:
                 for game_id in islice(self._all, _SCAN):
                     self._ids[game_id] = None
             except Unavailable:
-                self._all = iter(self._games())  # what was under way has ended, and would offer no more
+                self._all = iter(self._log.games())  # what was under way has ended, and would offer no more
                 raise
             self._read(">")
         return list(self._ids)
@@ -569,7 +570,16 @@ class FeedSource:
         verb, *bounds = ("XRANGE", "-", "+") if first else ("XREVRANGE", "+", "-")
         commands: list[Command] = [(verb, Keys.of(one).stream, *bounds, "COUNT", 1) for one in game_ids]
         replies = self._wire.call(*commands)
-        return [_event(game_id, reply) for game_id, reply in zip(game_ids, replies, strict=True)]
+        return [
+            _event(game_id, reply) if reply else self._archived(game_id, first)
+            for game_id, reply in zip(game_ids, replies, strict=True)
+        ]
+
+    def _archived(self, game_id: bytes, first: bool) -> Event | None:
+        """The end of a game that has no stream: a log that is begun anew holds the archived ones too."""
+        version = self._log.head(game_id).version  # 0: a feed line is no proof
+        items = self._log.read(game_id, 0 if first else version - 1, 1).items if version else ()
+        return items[0] if items and isinstance(items[0], Event) else None
 
     def done(self) -> None:
         """See `Source.done`."""
@@ -616,8 +626,6 @@ class FeedSource:
 
 def _event(game_id: bytes, reply: Any) -> Event | None:
     """An event as it lies in its stream; None, and a line in our log, where it is none of this game."""
-    if not reply:
-        return None  # a feed line is no proof, and an archived game was logged long ago
     place, fields = reply[0]
     try:
         event = Event.read(fields[1])
@@ -664,39 +672,7 @@ def sequencer_of(deps: "Deps") -> Sequencer | None:
 
     if deps.signing.log is None or not (deps.signing.kept or deps.config.log_dir):
         return None
-    source = FeedSource(deps.redis, deps.log.games)
+    source = FeedSource(deps.redis, deps.log)
     return Sequencer(
         deps.config.log_path, source, lambda: log_signers(deps.config, deps.signing), deps.signing.receipts.verifier
     )
-
-
-# -- files -----------------------------------------------------------------------------------------------------------
-
-
-def write_file(path: Path, data: bytes, sync: bool = True) -> None:
-    """Put a file on disk under another name, and give it its own only then. Its folder is the caller's to sync."""
-    fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("wb") as file:
-        file.write(data)
-        if sync:
-            file.flush()
-            os.fsync(file.fileno())
-    fresh.rename(path)
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder, and put its name on disk."""
-    if path.is_dir():
-        return
-    make_folder(path.parent)
-    path.mkdir(exist_ok=True)
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Put the names in a folder on disk."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

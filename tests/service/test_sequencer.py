@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -760,7 +761,7 @@ def test_a_walk_through_all_games_that_was_cut_short_begins_again(house: Any, tm
         cut.append(False)
         yield from (bytes.fromhex(table.id) for table in tables[1:])
 
-    source = FeedSource(house.redis, games)
+    source = FeedSource(house.redis, SimpleNamespace(games=games))  # type: ignore[arg-type] # no more of it is asked
     sequencer = Sequencer(tmp_path, source, lambda: [KEY])
     with pytest.raises(Unavailable):
         sequencer.step()
