@@ -163,7 +163,7 @@ def possible(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
     :raises ValueError: the bag is empty.
     """
-    bag = sorted(((name, count) for name, count in counts.items() if count > 0), key=lambda entry: entry[0].encode())
+    bag = sorted(entry for entry in counts.items() if entry[1] > 0)  # code points are in the order of UTF-8 bytes
     if not bag:
         raise ValueError("nothing to pick from")
     return bag

@@ -5,7 +5,8 @@ bytes and equal hashes. Allowed are nil, bool, int in [-2**63, 2**64), str, bin,
 ascending order of their UTF-8 bytes; every head in its shortest form; no float, no extension; depth at most 16.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgpack
 import msgspec
@@ -16,6 +17,7 @@ STATE_LIMIT = 1_048_576
 """Most bytes of one canonical state."""
 MAX_DEPTH = 16
 
+T = TypeVar("T")
 _SCALARS = frozenset((int, str, bytes, bool, type(None)))
 _sorted = msgspec.msgpack.Encoder(order="sorted").encode  # by UTF-8 bytes, heads in shortest form
 
@@ -29,7 +31,7 @@ def encode(value: Any, limit: int = EVENT_LIMIT) -> bytes:
 
     :raises NotCanonical: a type, key, depth or size outside MP-C1.
     """
-    _check(value, 1)
+    check(value)
     try:
         data = _sorted(value)
     except (OverflowError, UnicodeEncodeError) as error:  # an int beyond 64 bits, a lone surrogate
@@ -44,7 +46,7 @@ def decode(data: bytes, limit: int = EVENT_LIMIT) -> Any:
     """
     try:
         value = msgpack.unpackb(_within(data, limit), raw=False, strict_map_key=True, ext_hook=_refuse_extension)
-        _check(value, 1)
+        check(value)
         again = _sorted(value)
     except NotCanonical:
         raise
@@ -55,13 +57,35 @@ def decode(data: bytes, limit: int = EVENT_LIMIT) -> Any:
     return value
 
 
+def reader(shape: type[T]) -> Callable[[bytes], T | None]:
+    """A function that reads the canonical bytes of one shape, in half the time of `decode`; None for whatever it does
+    not read, of which `decode` has the last word. What is ``Any`` in the shape must not be nested deeper than 8 in it.
+    """
+    decoded = msgspec.msgpack.Decoder(shape).decode
+
+    def read(data: bytes) -> T | None:
+        if len(data) > EVENT_LIMIT:
+            return None
+        try:
+            value = decoded(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        return value if _sorted(value) == data else None
+
+    return read
+
+
 def _within(data: bytes, limit: int) -> bytes:
     if len(data) > limit:
         raise NotCanonical(f"{len(data)} bytes, at most {limit} are allowed")
     return data
 
 
-def _check(value: Any, depth: int) -> None:
+def check(value: Any, depth: int = 1) -> None:
+    """Is everything in a value, which itself is ``depth`` deep, of a type that MP-C1 knows?
+
+    :raises NotCanonical: it is not, or it is nested too deeply.
+    """
     kind = type(value)
     if kind in _SCALARS:
         return
@@ -72,11 +96,11 @@ def _check(value: Any, depth: int) -> None:
             if type(key) is not str:
                 raise NotCanonical("map keys must be strings")
             if type(item) not in _SCALARS:
-                _check(item, depth + 1)
+                check(item, depth + 1)
     elif kind is list or kind is tuple:
         for item in value:
             if type(item) not in _SCALARS:
-                _check(item, depth + 1)
+                check(item, depth + 1)
     else:
         raise NotCanonical(f"{kind.__name__} is not allowed")
 

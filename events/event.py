@@ -1,6 +1,6 @@
 """The event: one accepted act, written once, chained to the one before it (docs/event-format.md, 'Envelope')."""
 
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 
@@ -67,12 +67,32 @@ class Event(msgspec.Struct, frozen=True):
         :raises Malformed: the bytes are not MP-C1 or not an envelope of format 1.
         """
         try:
-            fields = codec.decode(data)
+            if (known := _read(data)) is None:
+                fields = codec.decode(data)
+                _check_envelope(fields)
+            else:
+                fields = msgspec.structs.astuple(known)
+                codec.check(fields[7], 2)
         except codec.NotCanonical as error:
             raise Malformed(str(error)) from error
-        _check_envelope(fields)
         _, game_id, seq, prev, t_ms, kind, seat, body = fields
         return cls(game_id, seq, prev, t_ms, kind, seat, body, data, event_hash(data))
+
+
+class _Envelope(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    """What `_check_envelope` accepts."""
+
+    version: Literal[1]
+    game_id: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+    seq: Annotated[int, msgspec.Meta(ge=1)]
+    prev: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+    t_ms: Annotated[int, msgspec.Meta(ge=0)]
+    kind: str
+    seat: Annotated[int, msgspec.Meta(ge=1)] | None
+    body: dict[str, Any]
+
+
+_read = codec.reader(_Envelope)
 
 
 def _check_envelope(fields: Any) -> None:

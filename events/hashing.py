@@ -26,7 +26,7 @@ def u32(number: int) -> bytes:
     return number.to_bytes(4, "big")
 
 
-def sha256(data: bytes) -> bytes:
+def sha256(data: bytes | bytearray) -> bytes:
     """``H(data)``."""
     return hashlib.sha256(data).digest()
 

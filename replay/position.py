@@ -39,7 +39,7 @@ from events.bodies import (
 )
 from events.event import GAME_KINDS, Event, genesis
 from events.signing import NotAnAction, SignedAction, usable_key
-from replay.fingerprint import rules_hash, state_hash
+from replay.fingerprint import Packed, rules_hash, state_hash
 
 EXACT, UNVERIFIED, DIVERGED = "EXACT", "UNVERIFIED", "DIVERGED"
 OPEN, PLAYING, FINISHED, ABANDONED, VOID = "open", "playing", "finished", "abandoned", "void"
@@ -140,6 +140,8 @@ class Position:
     state: Any = None
     outcome: Outcome | None = None
     dice: Dice = field(default_factory=Dice)
+    packed: Packed = field(default_factory=dict, repr=False, compare=False)
+    """Parts of the state as they were last packed; copies share it."""
     reason: str | None = None
     unverified_from: int | None = None
     """The first event whose meaning this version does not know: from there on nothing is vouched for."""
@@ -207,7 +209,7 @@ class Position:
         """
         if self.rules is None or self.state is None:
             raise ValueError("no state before the start")
-        return state_hash(self.rules.id, self.state)
+        return state_hash(self.rules.id, self.state, self.packed)
 
     @property
     def fingerprint(self) -> bytes | None:
