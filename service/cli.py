@@ -267,13 +267,14 @@ def replay(game_or_file: str, data: Path | None, lang: str, **how: Any) -> None:
 @main.command()
 @click.argument("games", nargs=-1)
 @click.option("--quiet", is_flag=True, help="List only what is not exact.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes that share the games [one a core].")
 @_database
-def validate(games: tuple[str, ...], data: Path | None, quiet: bool) -> None:
+def validate(games: tuple[str, ...], data: Path | None, quiet: bool, workers: int | None) -> None:
     """Refold every stored game, or GAMES (ids or files), and list which are exact."""
-    from replay.validate import run_validate
+    from service.running.validating import validate as run
 
     with _Opened(data) as deps:
-        code = run_validate(deps.log, games, quiet=quiet)
+        code = run(deps, games, quiet=quiet, workers=workers or os.cpu_count() or 1)
     sys.exit(code)
 
 

@@ -7,7 +7,9 @@ import re
 import select
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ import pytest
 from rich.console import Console
 
 from engine.registry import RULESETS
+from events.embedded import Embedded
 from events.event import Event
 from events.log import Archived
-from events.redis_client import ephemeral
+from events.redis_client import connect, ephemeral
 from events.redis_log import RedisLog
 from replay import file
 from replay.replay import Replay
@@ -406,3 +409,50 @@ def test_a_long_run_shows_its_progress_on_a_terminal(log: RedisLog, game: Any) -
     run_validate(log, console=Console(file=out, width=120, force_terminal=True))
     assert "games" in out.getvalue()
     assert "1/1" in out.getvalue()
+
+
+def test_processes_that_share_the_games_find_what_one_finds(game: Any, forge: Any) -> None:
+    with tempfile.TemporaryDirectory(prefix="annals-") as folder, Embedded(Path(folder)) as server:
+        with connect(server.url) as client:
+            log = RedisLog(client)
+            for number in range(70):
+                events = game(f"short {number}", events=12).events
+                written(log, forge(events, spoiled) if number == 40 else events)
+            alone, shared = quiet(), quiet()
+            assert run_validate(log, console=alone[0]) == 2
+            reopen = partial(reopened, server.url)
+            assert run_validate(log, console=shared[0], reopen=reopen, workers=2) == 2
+        assert shared[1].getvalue() == alone[1].getvalue()
+        assert shared[1].getvalue().splitlines()[-1] == "70 games, 840 events: 1 DIVERGED, 69 EXACT"
+
+
+def spoiled(event: Event, fields: dict[str, Any]) -> dict[str, Any]:
+    if event.seq == 12:
+        fields["body"] = {**event.body, "f": bytes(8)}
+    return fields
+
+
+def reopened(url: str) -> RedisLog:
+    return RedisLog(connect(url))
+
+
+def test_who_is_interrupted_says_what_was_not_looked_at(
+    log: RedisLog, game: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        written(log, game(f"short {number}", events=12).events)
+    read, games = RedisLog.read, set[bytes]()
+
+    def interrupted(self: RedisLog, game_id: bytes, *more: Any) -> Any:
+        games.add(game_id)
+        if len(games) == 2:
+            raise KeyboardInterrupt
+        return read(self, game_id, *more)
+
+    monkeypatch.setattr(RedisLog, "read", interrupted)
+    console, out = quiet()
+    assert run_validate(log, console=console) == 130
+    assert out.getvalue().splitlines()[-2:] == [
+        "1 games, 12 events: 1 EXACT",
+        "interrupted: 2 games were not looked at",
+    ]
