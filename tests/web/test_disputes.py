@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from bench.servers import Served
+from service import app
 from service.web import pages, rules_text
 from tests.web.test_browser import CONTRAST, NAMELESS
 
@@ -233,6 +234,31 @@ def test_a_game_that_waits_for_a_ruling_says_so(server: str) -> None:
     case = httpx.post(f"{server}/v1/games/{game}/disputes", json=body, headers=sent).json()["case_id"]
     said = httpx.get(f"{server}/games/{game}?lang=en").text.partition("<main")[2]
     assert f'<a href="/cases/{case}">{EN["effective.paused"]}</a>' in said
+
+
+def test_an_open_table_says_that_a_dispute_pauses_it_and_when_it_does_no_more(visitor: Any, server: str) -> None:
+    game, sent = played_alone(server, until=2, dispute_pauses=True)
+    page = (one := visitor()).goes(f"/games/{game}").page
+    one.settled()
+    assert page.inner_text("#standing") == ""
+    body = {"event": 5, "text": "Wait."}
+    case = httpx.post(f"{server}/v1/games/{game}/disputes", json=body, headers=sent).json()["case_id"]
+    looks = "() => { document.dispatchEvent(new Event('visibilitychange')); return %s; }"
+    page.wait_for_function(looks % "document.querySelector('#standing a')")
+    assert page.get_attribute("#standing a", "href") == f"/cases/{case}"
+    assert page.inner_text("#standing") == EN["effective.paused"]
+    assert httpx.post(f"{server}/v1/cases/{case}/withdraw", headers=sent).status_code == 200
+    page.wait_for_function(looks % "!document.querySelector('#standing a')")
+
+
+def test_whoever_reads_by_their_role_is_told_of_in_words_whatever_they_read() -> None:
+    known = Path(pages.__file__).with_name("static").joinpath("case.mjs").read_text().partition("const READ =")[2]
+    reading = {
+        route.name for route in app.meta.everything.routes
+        if route.method == "GET" and ("<id:game_id>" in route.path or "<id:case_id>" in route.path)
+    }  # fmt: skip
+    assert {name for name in reading if f'"{name}"' not in known.partition("};")[0]} == {"show_game", "show_table"}
+    assert all(EN[f"read.{sort}"] for sort in re.findall(r"^  (\w+): \[", known.partition("};")[0], re.MULTILINE))
 
 
 def test_the_desk_is_for_auditors_only(visitor: Any, audrey: Any) -> None:

@@ -9,9 +9,13 @@ export const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=csrf]"));
 let csrf = meta?.content ?? "";
 
-/** @param {string} name @param {Record<string, string | number>} [facts] */
+const plural = new Intl.PluralRules(language);
+
+/** A message with its facts: `{count}`, and `{count:game|games}` for the form that goes with the number.
+ * @param {string} name @param {Record<string, string | number>} [facts] */
 export const say = (name, facts = {}) =>
-  (words[name] ?? name).replace(/\{(\w+)\}/g, (_, key) => String(facts[key] ?? ""));
+  (words[name] ?? name).replace(/\{(\w+)(?::([^|{}]*)\|([^|{}]*))?\}/g, (_, key, one, many) =>
+    (one === undefined ? String(facts[key] ?? "") : plural.select(Number(facts[key])) === "one" ? one : many));
 
 /** The name of a game, a hero, ... @param {string | null | undefined} id */
 export const term = (id) => (id ? words[`term.${id}`] ?? id : "");

@@ -72,6 +72,28 @@ function shownAt({ at, watchers_at: shown }) {
   return shown === at ? words["dispute.at-once"] : shown ? time(shown) : words["dispute.never"];
 }
 
+/** What is read by which of the API's operations. @type {Record<string, string[]>} */
+const READ = {
+  position: ["show_state", "show_actions", "show_position", "draw_position", "draw_raster", "show_why", "show_diff", "show_divergence", "show_under"],
+  record: ["show_events"],
+  replay: ["show_replay", "show_room", "show_moment", "show_webp", "show_gif"],
+  luck: ["show_luck", "draw_luck"],
+  audit: ["show_audit", "show_verdict", "show_bundle", "show_receipt", "show_open_proof", "show_close_proof"],
+  refusals: ["show_refusals"],
+  case: ["show_case", "show_dispute", "show_case_events", "show_case_audit", "list_disputes", "annals case show"],
+};
+
+/** Who read what, in words: one line for each person and sort. @param {any[]} access */
+function readings(access) {
+  /** @type {Map<string, {name: string, what: string, times: number, last: string}>} */
+  const found = new Map();
+  for (const { name, player_id, what, times, last_at: last } of access) {
+    const sort = Object.keys(READ).find((one) => READ[one].includes(what)) ?? "game", key = `${player_id} ${sort}`, before = found.get(key);
+    found.set(key, { name, what: words[`read.${sort}`], times: times + (before?.times ?? 0), last: before && before.last > last ? before.last : last });
+  }
+  return [...found.values()];
+}
+
 /** @param {any} found */
 function known(found) {
   by("around").tBodies[0].replaceChildren(...found.around.map((/** @type {any} */ one) => {
@@ -89,7 +111,7 @@ function known(found) {
     row.append(element("pre", one.refusal));
     return row;
   }));
-  list("access", found.access.map((/** @type {any} */ one) => element("li", say("dispute.access.one", { name: one.name, what: one.what, times: one.times, time: time(one.last_at) }))));
+  list("access", readings(found.access).map((/** @type {any} */ one) => element("li", say("dispute.access.one", { ...one, time: time(one.last) }))));
 }
 
 /** @param {string} name @param {HTMLElement[]} rows */

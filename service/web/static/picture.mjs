@@ -37,6 +37,8 @@ function looks(whole) {
 export class Picture {
   /** What is shown, as it came. @type {Element | null} */
   #shown = null;
+  /** What a click on an element does. @type {WeakMap<Element, () => unknown>} */
+  #targets = new WeakMap();
 
   /** @param {HTMLElement} map @param {HTMLElement} panel */
   constructor(map, panel) {
@@ -189,6 +191,9 @@ export class Picture {
     part.classList.add(legal ? "target" : "refused-target");
     for (const [name, value] of [["role", "button"], ["tabindex", "0"], ["aria-label", label]]) part.setAttribute(name, value);
     if (!legal) part.setAttribute("aria-disabled", "true");
+    const known = this.#targets.has(part);
+    this.#targets.set(part, what);
+    if (known) return;
     const box = part.getBBox();
     const cell = /^tile-/.test(id);
     const inset = cell ? 5 : -1.5;
@@ -196,9 +201,10 @@ export class Picture {
     const shape = { x: box.x + inset, y: box.y + inset, width: Math.max(box.width - 2 * inset, 1), height: Math.max(box.height - 2 * inset, 1), rx: cell ? 10 : 8, class: cell ? "ring cell" : "ring" };
     for (const [name, value] of Object.entries(shape)) ring.setAttribute(name, String(value));
     part.append(ring);
-    part.addEventListener("click", (event) => { event.stopPropagation(); what(); });
+    const act = () => this.#targets.get(part)?.();
+    part.addEventListener("click", (event) => { event.stopPropagation(); act(); });
     part.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); what(); }
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); act(); }
     });
   }
 

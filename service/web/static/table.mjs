@@ -9,7 +9,7 @@ const api = `/v1/games/${id}`;
 const creator = document.body.dataset.creator === "1";
 const picture = new Picture(by("map"), by("panel")), keeper = new Keeper(id ?? "");
 const builder = new Builder({ forms: by("forms"), picked: by("picked"), quick: by("quick") }, picture, (action) => act(action));
-const TOLD = 80, PACE_MS = 430, JUMP = 12;
+const TOLD = 80, PACE_MS = 430, JUMP = 12, CHECK_MS = 1000, LOOK_MS = 10_000;
 
 /** @type {any} */
 let game;
@@ -103,9 +103,13 @@ function turn(kind, place) {
   return false;
 }
 
-/** What this browser checked, told when it is known: nothing waits for it. */
+let checking = 0;
+/** What this browser checked, told a little later, of several events at once: nothing waits for it. */
 function check() {
-  keeper.mark().then((mark) => by("checked").replaceChildren(mark)).catch(() => {}); // the connection is lost: the next event asks again
+  checking ||= window.setTimeout(() => {
+    checking = 0;
+    keeper.mark().then((mark) => by("checked").replaceChildren(mark)).catch(() => {}); // the connection is lost: the next event asks again
+  }, CHECK_MS);
 }
 
 /** Lay over the picture what may be done or picked, and what is refused with its reason. */
@@ -176,8 +180,44 @@ function tell() {
   document.title = `${may.actions.length && game.status === "playing" ? "● " : ""}${status} · ${term(game.ruleset.split("@")[0])}`;
   clock();
   seats();
+  stand();
   const seat = mine()[0];
   by("leave").replaceChildren(...(game.status === "playing" && seat ? [button(words.resign, () => resign(may.seat ?? seat), "quiet")] : []));
+}
+
+/** What a ruling made of a game, and whether a dispute pauses it, to be compared. @param {any} of */
+const standing = (of) => JSON.stringify([of.effective, of.paused_by]);
+let stands = "";
+/** The page came with what stood then; it may change. */
+function stand() {
+  const before = stands, { effective: counts, paused_by: paused } = game;
+  stands = standing(game);
+  if (!before || before === stands) return;
+  const lines = [];
+  if (counts.ruling) {
+    const line = element("p", "", { class: "ruled" }), won = (counts.outcome?.winners ?? []).map((/** @type {number} */ seat) => say("winner", { name: called(game.seats[seat - 1]) }));
+    line.append(element("strong", words[`effective.${counts.ruling}`]), won.length ? ` · ${won.join(", ")}` : "", " · ", element("a", words["effective.case"], { href: `/cases/${counts.case_id}` }));
+    if (counts.resumed_as) line.append(" · ", element("a", words["dispute.resumed"], { href: `/games/${counts.resumed_as}` }));
+    lines.push(line);
+  }
+  if (paused) {
+    const line = element("p", "", { class: "ruled" });
+    line.append(element("a", words["effective.paused"], { href: `/cases/${paused}` }));
+    lines.push(line);
+  }
+  by("standing").replaceChildren(...lines);
+}
+
+/** Disputes and rulings are no events of the game: ask, and show it anew where something changed. */
+async function look() {
+  if (document.hidden || working || busy || by("dialog").open) return;
+  try {
+    const now = await call(api);
+    if (standing(now) === stands) return;
+    newest = Math.max(newest, now.version);
+    shown = Math.min(shown, newest - 1);
+    await catchUp();
+  } catch { /* the connection is lost, and the stream says so */ }
 }
 
 // What a game without a Next offers whole: actions that name nothing.
@@ -390,6 +430,8 @@ try {
   told = Math.max(0, newest - TOLD);
   await catchUp();
   listen(told);
+  setInterval(look, LOOK_MS);
+  document.addEventListener("visibilitychange", look);
 } catch (error) {
   toast(error);
 }
