@@ -118,7 +118,8 @@ class Served:
 
     def finished(self, ruleset: str = "") -> list[dict[str, Any]]:
         """The newest finished games."""
-        with urllib.request.urlopen(f"{self.address}/v1/games?status=finished&limit=100&ruleset={ruleset}") as answer:
+        which = f"&ruleset={ruleset}" if ruleset else ""
+        with urllib.request.urlopen(f"{self.address}/v1/games?status=finished&limit=100{which}") as answer:
             games: list[dict[str, Any]] = json.load(answer)["games"]
         return games
 
