@@ -219,9 +219,7 @@ class RedisLog:
     def games(self) -> Iterator[bytes]:
         """See `events.log.EventLog.games`."""
         seen: set[bytes] = set()
-        cursor = b"0"
-        while True:
-            ((cursor, names),) = self._wire.call(("SCAN", cursor, "MATCH", "{s?}:*", "COUNT", 1_000))
+        for names in self._wire.scan("{s?}:*"):
             for name in names:
                 parts = name.split(b":")
                 if len(parts) == 3 and parts[1] in (b"ev", b"meta") and len(parts[2]) == 32:
@@ -229,8 +227,6 @@ class RedisLog:
                     if game_id not in seen:
                         seen.add(game_id)
                         yield game_id
-            if cursor == b"0":
-                return
 
     def feed_ends(self) -> dict[str, str]:
         """See `events.log.EventLog.feed_ends`."""

@@ -23,6 +23,7 @@ from service.positions import Game, NotFound, Positions
 
 _CURSORS: Final = "{index}:cursors"
 _KEY_IDS: Final = "{index}:key-ids"
+_TO_ARCHIVE: Final = "to-archive"
 
 # KEYS row; ARGV 1 version, 2 row, 3 member, then the lists that the game belongs to
 _PUT: Final = """
@@ -172,13 +173,9 @@ class Index:
 
     def clear(self) -> None:
         """Forget everything."""
-        cursor: Any = b"0"
-        while True:
-            ((cursor, names),) = self._wire.call(("SCAN", cursor, "MATCH", "{index}:*", "COUNT", 1_000))
+        for names in self._wire.scan("{index}:*"):
             if names:
                 self._wire.call(("DEL", *names))
-            if int(cursor) == 0:
-                return
 
     def put_game(self, game_id: bytes) -> None:
         """Write the row of one game as it stands."""
@@ -276,9 +273,22 @@ class Index:
 
     def open_games(self) -> Iterator[Row]:
         """Every game that is open or being played, public or not, oldest first."""
+        return self._walk("unclosed")
+
+    def closed_games(self) -> Iterator[Row]:
+        """Every game that is over and was not moved to the archive, public or not, oldest first."""
+        return self._walk(_TO_ARCHIVE)
+
+    def mark_archived(self, game_id: bytes, archived: bool) -> None:
+        """A closed game lies in the archive now, or no more."""
+        if (row := self.row(game_id)) is not None and row.closed:
+            key, member = _list_key(_TO_ARCHIVE), _member(row)
+            self._wire.call(("ZREM", key, member) if archived else ("ZADD", key, 0, member))
+
+    def _walk(self, name: str) -> Iterator[Row]:
         bound = "-"
         while True:
-            (members,) = self._wire.call(("ZRANGE", _list_key("unclosed"), bound, "+", "BYLEX", "LIMIT", 0, _WALK))
+            (members,) = self._wire.call(("ZRANGE", _list_key(name), bound, "+", "BYLEX", "LIMIT", 0, _WALK))
             if not members:
                 return
             yield from (row for row in self._rows(members) if row is not None)
@@ -442,7 +452,9 @@ def _lists(row: Row, key_id: str) -> Iterator[str]:
         yield f"player:{player}:{row.status}"
     if row.forked_from is not None:
         yield f"forks:{row.forked_from[0]}"
-    if not row.closed:
+    if row.closed:
+        yield _TO_ARCHIVE
+    else:
         yield "unclosed"
         yield f"key:{_short(key_id)}"
 

@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 import redis
 
+from bench.clusters import cluster
 from events.embedded import Embedded, find_server, server_version
 from events.redis_client import connect, ephemeral
 from events.redis_log import RedisLog
 
-BACKENDS = ("fakeredis", "valkey", "redis-server")
-REAL = BACKENDS[1:]
+BACKENDS = ("fakeredis", "valkey", "redis-server", "cluster")
+REAL = BACKENDS[1:3]
 
 
 @dataclass
 class Backend:
-    """A database to test on; ``server`` is None where it lives in this process."""
+    """A database to test on; ``server`` is None where it is not one process of its own."""
 
     client: redis.Redis
     server: Embedded | None
@@ -50,6 +51,12 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     if request.param == "fakeredis":
         yield Backend(ephemeral(), None)
         return
+    if request.param == "cluster":
+        with cluster(replicas=0) as made:
+            client = connect(made.url)
+            yield Backend(client, None)
+            client.close()
+        return
     program = binary(request.param)
     with tempfile.TemporaryDirectory(prefix="annals-") as folder, Embedded(Path(folder), binary=program) as server:
         client = connect(server.url)
@@ -72,7 +79,7 @@ def client(backend: Backend) -> redis.Redis:
 def server(backend: Backend) -> Embedded:
     """The server itself, for what cannot be done to a database in this process."""
     if backend.server is None:
-        pytest.skip("fakeredis has no process and no connections")
+        pytest.skip("what the test does to a server cannot be done here: it is in this process, or several")
     return backend.server
 
 

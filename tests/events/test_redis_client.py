@@ -26,16 +26,17 @@ def listener(data: Path) -> Iterator[socket.socket]:
 
 def test_replies_come_as_the_server_sends_them(client: redis.Redis) -> None:
     wire = Wire(client)
-    client.delete("h", "s")
+    h, s = "{t}:h", "{t}:s"
+    client.delete(h, s)
     replies = wire.call(
-        ("HSET", "h", b"\xff\x00", b"\xfe", "n", 7), ("HGETALL", "h"), ("XADD", "s", "1-0", "e", b"\x80"),
-        ("XRANGE", "s", "-", "+"), ("XREAD", "STREAMS", "s", "0"), ("HMGET", "h", "n", "none"),
+        ("HSET", h, b"\xff\x00", b"\xfe", "n", 7), ("HGETALL", h), ("XADD", s, "1-0", "e", b"\x80"),
+        ("XRANGE", s, "-", "+"), ("XREAD", "STREAMS", s, "0"), ("HMGET", h, "n", "none"),
     )  # fmt: skip
     assert replies == [
         2, [b"\xff\x00", b"\xfe", b"n", b"7"], b"1-0", [[b"1-0", [b"e", b"\x80"]]],
-        [[b"s", [[b"1-0", [b"e", b"\x80"]]]]], [b"7", None],
+        [[b"{t}:s", [[b"1-0", [b"e", b"\x80"]]]]], [b"7", None],
     ]  # fmt: skip
-    client.delete("h", "s")
+    client.delete(h, s)
 
 
 def test_an_address_cannot_change_how_the_client_speaks(server: Embedded) -> None:
@@ -52,7 +53,7 @@ def test_a_wait_ends_before_the_client_gives_up() -> None:
     assert BLOCK_LIMIT_MS < 1_000 * SOCKET_TIMEOUT_S
 
 
-@pytest.mark.parametrize("url", ["", "localhost", "http://localhost", "redis+sentinel://localhost"])
+@pytest.mark.parametrize("url", ["", "localhost", "http://localhost", "redis+sentinel://localhost", "redis+cluster://"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(ValueError):
         connect(url)
