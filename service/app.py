@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 import structlog
-from flask import Flask
 from jinja2 import ChoiceLoader, PackageLoader
 
 from service.api import audits, cases, evidence, fortunes, log, meta, play, players, reasons, record, rulesets, tables
+from service.api.dispatch import Application
 from service.api.routing import BODY_LIMIT, install_errors, install_headers
 from service.running import observe
 from service.web import pages
@@ -19,9 +19,9 @@ _PARTS = (players, rulesets, tables, play, record, reasons, fortunes, audits, ev
 meta.everything.routes[:] = [route for part in _PARTS for route in part.api.routes]
 
 
-def create_app(deps: "Deps") -> Flask:
+def create_app(deps: "Deps") -> Application:
     """The application over these dependencies."""
-    app = Flask("service", template_folder="templates", static_folder=None)
+    app = Application("service", template_folder="templates", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_LIMIT + 1  # a chunked body is cut off there without a word: one too many
     app.url_map.strict_slashes = True
     app.url_map.redirect_defaults = False

@@ -47,6 +47,9 @@ _BATCH: Final = 64
 _LATER_MS: Final = 60_000
 _GATHER_S: Final = 0.02
 """Pause after lines came, so that under load a round deals with many at once."""
+_GATHER_MOST_S: Final = 0.2
+_REST: Final = 3
+"""A round that took long is followed by a pause of so many times its length: players need the processor more."""
 _LIST_S: Final = 0.25
 """How often the lists are brought up to date at most; who asks for one brings it up to date himself."""
 _CLAIM_S: Final = 5.0
@@ -113,6 +116,7 @@ class Clerk:
     def work(self, block_ms: int = BLOCK_MS) -> None:
         """One round: wait for lines or for a game to be due, and do what there is to do."""
         lines = self._read(self._until_due(block_ms))
+        begun = time.monotonic()
         if time.monotonic() - self._claimed > _CLAIM_S:
             self._claimed = time.monotonic()
             lines += self._claim()
@@ -124,7 +128,7 @@ class Clerk:
             self._deps.index.catch_up()
             self._listed, self._unlisted = time.monotonic(), False
         if lines:
-            self._stopping.wait(_GATHER_S)
+            self._stopping.wait(min(max(_GATHER_S, _REST * (time.monotonic() - begun)), _GATHER_MOST_S))
         if time.monotonic() - self._trimmed > _TRIM_S:
             self._trimmed = time.monotonic()
             self.trim()
