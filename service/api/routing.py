@@ -36,6 +36,8 @@ remembered for a second, for the one route that has to be fast."""
 
 JSON: Final = "application/json"
 BODY_LIMIT: Final = 65_536
+_QUERIES: Final = 100
+"""Most queries of a route that are remembered, read: there are few ways to ask."""
 EXPOSED: Final = "ETag, Link, Location, Retry-After, RateLimit, RateLimit-Policy, Idempotency-Replayed"
 _encoder = msgspec.json.Encoder()
 
@@ -254,7 +256,7 @@ PATTERNS: Final = {
 
 def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
     handler, auth, query_type = route.handler, route.auth, route.query
-    unasked = query_type()
+    queries: dict[str, Any] = {"": query_type()}
     hexed = [name for name, converter in route.parameters if converter == "id"]
     writes_on, limit = route.writes_on, route.limit
     decode = None if route.body is None else _decoder(route.body)
@@ -268,7 +270,7 @@ def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
         if writes_on is not None:
             g.asked = call, ids[writes_on]  # who refuses it from here on says so in a signed note
         call.language = language()
-        call.query = _query(query_type, unasked)
+        call.query = _query(query_type, queries)
         if decode is not None:
             call.data = data = read_body()
             call.body = _body(data, decode, route)
@@ -323,7 +325,8 @@ def language() -> str:
 
     :raises Problem: there are no words in the language asked for by ``lang``.
     """
-    if request.query_string and (asked := request.args.get("lang")) is not None:
+    query = sent("QUERY_STRING")
+    if query and ("lang" in query or "%" in query) and (asked := request.args.get("lang")) is not None:
         if asked not in LANGUAGES:
             detail = f"one of {', '.join(LANGUAGES)}"
             raise Problem("bad-query", {}, {"errors": [{"parameter": "lang", "detail": detail}]})
@@ -340,20 +343,25 @@ def preferred_language() -> str:
     return "en"
 
 
-def _query(form: type[msgspec.Struct], unasked: Any) -> Any:
-    """The parameters of the request; one that is unknown is refused: `chek=1` must not act."""
-    if not request.query_string:
-        return unasked
+def _query(form: type[msgspec.Struct], known: dict[str, Any]) -> Any:
+    """The parameters of the request; one that is unknown is refused: `chek=1` must not act. ``known``: what was read
+    before, by the text of the query."""
+    query = sent("QUERY_STRING") or ""
+    if (found := known.get(query)) is not None:
+        return found
     values = request.args.to_dict()
     if unknown := sorted(values.keys() - set(form.__struct_encode_fields__)):
         detail = f"unknown here; known are {', '.join(form.__struct_encode_fields__)}"
         raise Problem("bad-query", {}, {"errors": [{"parameter": name, "detail": detail} for name in unknown]})
     try:
-        return msgspec.convert(values, form, strict=False)
+        found = msgspec.convert(values, form, strict=False)
     except msgspec.ValidationError as error:
         pointer, detail = problems.pointer_of(str(error))
         errors = [{"parameter": pointer.removeprefix("/") or None, "detail": detail}]
         raise Problem("bad-query", {}, {"errors": errors}) from error
+    if len(known) < _QUERIES and len(query) < 64:
+        known[query] = found
+    return found
 
 
 def _body(data: bytes, decode: Callable[[bytes], Any], route: Route) -> Any:
