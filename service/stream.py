@@ -143,15 +143,21 @@ class Hub:
         While it is played, each event comes ``delay_ms`` after it was written, or (None) not before the close.
         """
         yield _OPENING
+        if not self._start():
+            return
         with self._joined(game_id, variant) as (channel, wake):
             cursor = after
             while not self._closing.is_set():
                 wake.clear()
                 closed, upto, due_s = channel.visible(self._clock(), delay_ms)
                 if cursor < upto:
-                    for version, chunk in self._chunks(channel, cursor, upto, variant):
-                        yield chunk
-                        cursor = version
+                    try:
+                        for version, chunk in self._chunks(channel, cursor, upto, variant):
+                            yield chunk
+                            cursor = version
+                    except Unavailable:  # the watcher stays, and is told the rest when the database is back
+                        self._closing.wait(_RECHECK_S)
+                        yield HEARTBEAT
                 elif closed:
                     yield _end(channel.position)
                     return
@@ -169,9 +175,10 @@ class Hub:
         own = _Own(player, dict.fromkeys(games, False))
         with self._lock:
             self._own.add(own)
-        self._start()
         WATCHERS.inc()
         try:
+            if not self._start():
+                return
             while not self._closing.is_set():
                 own.wake.clear()
                 for game_id, new in own.take():
@@ -232,7 +239,6 @@ class Hub:
             self._leave(game_id, channel, variant, wake)
 
     def _join(self, game_id: bytes, variant: Variant | None, wake: threading.Event) -> Channel:
-        self._start()
         with self._lock:
             if (channel := self._channels.get(game_id)) is None:
                 game = self._positions.remembered(game_id)
@@ -303,13 +309,19 @@ class Hub:
 
     # -- the reader --------------------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        """Have a reader, whose cursors are older than whatever is loaded from now on."""
+    def _start(self) -> bool:
+        """Have a reader, whose cursors are older than whatever is loaded from now on. False: the database does not say
+        where the feeds end; the stream ends, and its client comes back."""
         with self._lock:
             if self._reader is None or not self._reader.is_alive():
-                self._cursors = self._event_log.feed_ends()
+                try:
+                    self._cursors = self._event_log.feed_ends()
+                except Unavailable as error:
+                    _log.warning("feeds-unavailable", error=str(error))
+                    return False
                 self._reader = threading.Thread(target=self._read_feeds, name="feeds", daemon=True)
                 self._reader.start()
+        return True
 
     def _read_feeds(self) -> None:
         while not self._closing.is_set():

@@ -25,7 +25,7 @@ from service.access import (
     reads_statements,
 )
 from service.api import case_shapes, present, shapes
-from service.api.routing import Api, Call, reply
+from service.api.routing import Api, Call, after_writing, reply
 from service.api.tables import seen
 from service.clients import self_custody
 from service.disputes import cases
@@ -300,8 +300,9 @@ def erase_text(call: Call, case_id: bytes, seq: int) -> Response:
 def _written(call: Call, case: Case, view: View, status: int) -> Response:
     """The case as it was just written, with the receipt of its last event."""
     receipt = call.deps.notary.receipt(case.case_id, case.version, case.head)
-    now = seen(call, view.game.id)  # a ruling may have ended it
-    shown = case_shapes.CaseWritten(**msgspec.structs.asdict(_shown(call, case, now)), receipt=receipt)
+    with after_writing():
+        brief = _shown(call, case, seen(call, view.game.id))  # a ruling may have ended it
+    shown = case_shapes.CaseWritten(**msgspec.structs.asdict(brief), receipt=receipt)
     headers = {"Location": f"/v1/cases/{case.case_id.hex()}"} if case.version <= 2 else {}
     return reply(shown, status, headers, call.language)
 

@@ -18,7 +18,7 @@ from service import commands
 from service.access import NotYourSeat, View, WhichSeat, acting_seat
 from service.api import present, problems, shapes
 from service.api.problems import Problem
-from service.api.routing import Api, Call, address, not_modified, reply, sent, tagged, unchanged
+from service.api.routing import Api, Call, address, after_writing, not_modified, reply, sent, tagged, unchanged
 from service.api.signed import sealed_of
 from service.api.tables import at, idempotency_key, seen
 from service.commands import Accepted, Stale
@@ -284,7 +284,8 @@ def parse(rules: Rules[Any], data: msgspec.Raw) -> Action:
 
 def _accepted(call: Call, done: Accepted) -> Response:
     position = done.position
-    names = present.player_names(call.deps, position)
+    with after_writing():
+        names = present.player_names(call.deps, position)
     said = words(call.language).event(done.event, done.happenings, Context.of(position, names))
     shown = shapes.Acted(
         **present.event_fields(done.event, said),

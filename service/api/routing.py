@@ -6,7 +6,8 @@ before it is called; what it raises becomes a problem (problems.py).
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
@@ -16,6 +17,7 @@ from werkzeug.datastructures import ETags
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import BaseConverter
 
+from events.log import OutcomeUnknown, Unavailable
 from replay.words import LANGUAGES
 from service.access import Caller
 from service.api import problems
@@ -125,6 +127,8 @@ class Route:
         codes = {*self.problems, "internal", "method-not-allowed", "unreadable"}
         if self.auth != "nobody":
             codes |= {"token-invalid", "unavailable"}
+        if self.method not in ("GET", "HEAD"):
+            codes |= {"outcome-unknown"}
         if self.auth in ("player", "recent player"):
             codes |= {"token-missing"}
         if self.body is not None:
@@ -416,6 +420,18 @@ def _short(error: Exception) -> str:
 # -- answering -------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def after_writing() -> Iterator[None]:
+    """Around what is read for the answer to an act that is in the log by now.
+
+    :raises OutcomeUnknown: the database does not answer any more: nobody may be told that nothing was written.
+    """
+    try:
+        yield
+    except Unavailable as error:
+        raise OutcomeUnknown(f"written, and the answer cannot be put together: {error}") from error
+
+
 def reply(
     body: Any,
     status: int = 200,
@@ -465,6 +481,8 @@ def install_errors(
             response = error.get_response()
             assert isinstance(response, Response)
             return response
+        if request.method in ("GET", "HEAD") and isinstance(error, OutcomeUnknown):
+            error = Unavailable(str(error))  # whoever only reads has nothing to be unsure of
         said = request.args.get("lang")
         spoken = said if said in LANGUAGES else preferred_language()
         try:

@@ -15,7 +15,7 @@ from service.access import NotAllowed, NotYourSeat, View, look
 from service.accounts import UnknownPlayer
 from service.api import present, shapes
 from service.api.problems import Problem
-from service.api.routing import Api, Call, not_modified, reply, sent, tagged, unchanged
+from service.api.routing import Api, Call, after_writing, not_modified, reply, sent, tagged, unchanged
 from service.api.rulesets import resolve
 from service.api.signed import sealed_of
 from service.index import Row, row_of
@@ -195,7 +195,9 @@ def _made(call: Call, game: Game, again: bool = False) -> Response:
 def _written(call: Call, game: Game, position: Position) -> shapes.GameWritten:
     """The game as it was just written, with the receipt of its last event."""
     receipt = call.deps.notary.receipt(game.id, position.version, position.head)
-    return shapes.GameWritten(**msgspec.structs.asdict(present.game(call.deps, game, position)), receipt=receipt)
+    with after_writing():
+        shown = present.game(call.deps, game, position)
+    return shapes.GameWritten(**msgspec.structs.asdict(shown), receipt=receipt)
 
 
 @api.route(
@@ -283,7 +285,9 @@ def _join_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
     }
     if done.again:
         headers["Idempotency-Replayed"] = "true"
-    return reply(_written(call, call.deps.positions.load(game_id), position), 201, headers)
+    with after_writing():
+        game = call.deps.positions.load(game_id)
+    return reply(_written(call, game, position), 201, headers)
 
 
 def _guest(call: Call, game: Game, player: bytes) -> bytes:

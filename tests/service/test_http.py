@@ -403,6 +403,45 @@ def test_a_log_that_fails_is_told_by_what_to_do(
     assert "10.0.0.7" not in answer.text
 
 
+def test_who_acts_and_cannot_be_told_is_not_told_that_nothing_was_written(
+    table: Any, house: Any, monkeypatch: Any
+) -> None:
+    """The append was done; the names of those who sit there come from the database too."""
+
+    def away(*_: Any) -> Any:
+        raise Unavailable("gone")
+
+    legal = table.legal()
+    action, version = legal["actions"][0]["action"], legal["version"]
+    with monkeypatch.context() as patched:
+        patched.setattr(house.deps.accounts, "names", away)
+        assert table.problem(table.act(action, version, Idempotency_Key="once")) == "503 outcome-unknown"
+    assert table.version > version
+    again = table.act(action, version, Idempotency_Key="once")
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+
+
+def test_who_opens_a_table_and_cannot_be_told_is_not_told_so_either(house: Any, refusal: Any, monkeypatch: Any) -> None:
+    def away(*_: Any) -> Any:
+        raise Unavailable("gone")
+
+    ada = house.player()
+    with monkeypatch.context() as patched:
+        patched.setattr(house.deps.accounts, "names", away)
+        answer = ada.post("/v1/games", json={"ruleset": "donjon@1", "seats": 2})
+    assert refusal(answer) == "503 outcome-unknown"
+
+
+def test_who_only_reads_is_told_that_nothing_was_written(
+    table: Any, house: Any, monkeypatch: Any, refusal: Any
+) -> None:
+    def silent(*_: Any) -> Any:
+        raise OutcomeUnknown("no answer")
+
+    monkeypatch.setattr(house.deps.log, "head", silent)
+    assert refusal(house.nobody.get(table.path)) == "503 unavailable"
+
+
 def test_without_the_key_of_its_dice_a_game_is_read_but_not_played(house: Any, table: Any) -> None:
     from service.app import create_app
 

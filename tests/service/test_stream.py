@@ -414,6 +414,19 @@ def test_an_event_whose_frame_could_not_be_written_comes_though_nothing_follows_
     assert watcher.seqs == list(range(1, room.position(game_id).version + 1))
 
 
+def test_who_has_to_read_what_was_while_the_database_is_away_stays_and_reads_on(room: Room) -> None:
+    game_id = room.started()
+    version = room.position(game_id).version
+    first = room.watch(game_id, after=version)
+    first.until(lambda w: HEARTBEAT in w.raw)
+    room.log.down = True
+    second = room.watch(game_id)
+    second.until(lambda w: HEARTBEAT in w.raw)
+    room.log.down = False
+    second.until(lambda w: len(w.seqs) == version)
+    assert not second.ended
+
+
 def test_what_no_feed_line_tells_is_found_at_the_next_heartbeat(room: Room) -> None:
     game_id = room.started()
     watcher = room.watch(game_id)
