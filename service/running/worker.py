@@ -98,7 +98,17 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        self._clients: dict[Any, Any] = {}
         self._silent: set[Any] = set()
+
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        """Serve one connection, in a greenlet of its own."""
+        greenlet = gevent.getcurrent()
+        self._clients[greenlet] = client
+        try:
+            super().handle(listener, client, addr)
+        finally:
+            del self._clients[greenlet]
 
     def handle_request(self, listener_name: str, req: Any, sock: Any, addr: Any) -> None:
         """As Gunicorn does it, with the head of the answer in the same packet as the beginning of its body."""
@@ -150,7 +160,8 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         self.wsgi.extensions["annals"].close()
         while True:  # a connection falls silent when its stream or answer is over
             for greenlet in list(self._silent):
-                greenlet.kill(StopIteration, block=False)  # as if the client had closed it
+                with suppress(OSError):  # as if the client had closed it; a request that has come all the same is read
+                    self._clients[greenlet].shutdown(socket.SHUT_RD)
             gevent.sleep(0.1)
 
 
