@@ -90,6 +90,13 @@ class Accounts:
             raise UnknownPlayer(player_id.hex())
         return Player(player_id, (name or b"").decode(), int(created), frozenset((roles or b"").decode().split()))
 
+    def known(self, player_id: bytes) -> Player | None:
+        """The same, or None."""
+        try:
+            return self.player(player_id)
+        except UnknownPlayer:
+            return None
+
     def names(self, player_ids: Iterable[bytes]) -> dict[bytes, str]:
         """The names of players, empty for one who has none (any more). At most 30 s old."""
         now = time.monotonic()
@@ -100,6 +107,21 @@ class Accounts:
             for one, name in zip(missing, self._wire.call(*commands), strict=True):
                 _remember(self._names, one, (now + _NAMES_S, (name or b"").decode()))
         return {one: self._names.get(one, (0.0, ""))[1] for one in wanted}
+
+    def erase(self, player_id: bytes) -> int | None:
+        """Forget all that is kept of a player: how many tokens went with it, or None where there was nobody.
+
+        A worker that showed the name within the last 30 s may show it for so long.
+        """
+        values, created = self._wire.call(("HVALS", _tokens(player_id)), ("HGET", _player(player_id), "created"))
+        self._wire.call(("DEL", _player(player_id)))
+        digests = [value.split()[0].decode() for value in values]
+        for digest in digests:
+            self._wire.call(("DEL", _token(digest)))
+            self._recent.pop(digest, None)
+        self._wire.call(("DEL", _tokens(player_id)))
+        self._names.pop(player_id, None)
+        return None if created is None and not digests else len(digests)
 
     # -- roles -----------------------------------------------------------------------------------------------------
 

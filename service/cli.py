@@ -111,6 +111,29 @@ def grant(player: str, role: str, data: Path | None) -> None:
 
 
 @main.command()
+@click.argument("player")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_database
+def erase(player: str, yes: bool, data: Path | None) -> None:
+    """Forget PLAYER (an id of 32 hex digits): name, roles, tokens, texts in disputes. Their games stay as they are."""
+    from service.accounts import UnknownPlayer
+    from service.erasure import forget
+
+    try:
+        player_id = bytes.fromhex(player)
+    except ValueError:
+        _give_up(f"{player!r} is not a player's id: 32 hex digits")
+    if not yes:
+        click.confirm(f"Forget {player} for ever?", abort=True)
+    with _Opened(data) as deps:
+        try:
+            gone = forget(deps, player_id)
+        except UnknownPlayer:
+            _give_up(f"there is no player {player}")
+    click.echo(f"Forgotten, with {gone.tokens} tokens and {gone.texts} texts.")
+
+
+@main.command()
 @click.argument("reason", type=click.Choice(["restored", "key-lost"]))
 @click.argument("games", nargs=-1)
 @_database

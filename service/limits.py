@@ -69,7 +69,7 @@ MOVE: Final = "moves"
 """Acts of a seat in its game: never limited, so that nobody loses their turn; what is refused is one of `refusals`."""
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "accounts": ("register", "open_session"),
-    "tokens": ("issue_token", "revoke_token"),
+    "tokens": ("issue_token", "revoke_token", "erase_me"),
     "tables": ("open_game", "fork_game"),
     "seats": ("take_seat", "leave_seat", "start_game"),
     MOVE: ("act", "resign", "reveal", "sign_off", "hand_over", "claim_turn"),

@@ -7,7 +7,9 @@ from service.api import shapes
 from service.api.present import rfc3339
 from service.api.problems import Problem
 from service.api.routing import Api, Call, bearer, reply
+from service.erasure import forget
 from service.index import Row, waits_for
+from service.web import session
 
 api = Api()
 
@@ -33,7 +35,7 @@ def register(call: Call) -> Response:
     return reply(shown, 201, {"Location": "/v1/me"})
 
 
-@api.route("GET", "/v1/me", tag="players", auth="player", returns=shapes.Me)
+@api.route("GET", "/v1/me", tag="players", auth="player", returns=shapes.Me, problems=("player-not-found",))
 def me(call: Call) -> Response:
     """Who am I, and where do I sit?"""
     deps = call.deps
@@ -69,6 +71,18 @@ def me(call: Call) -> Response:
         links={"games": "/v1/games?player=me", "tokens": "/v1/me/tokens", "stream": "/v1/me/stream"},
     )
     return reply(shown)
+
+
+@api.route("DELETE", "/v1/me", tag="players", auth="player", returns=None, status=204, problems=("player-not-found",))
+def erase_me(call: Call) -> Response:
+    """Erase me, for ever: my name, my roles, every token, and what I wrote in disputes.
+
+    The games stay, with seats that nobody can play any more and that have no name: resign first where others wait.
+    """
+    forget(call.deps, call.player)
+    response = Response(status=204)
+    session.forget(response)
+    return response
 
 
 @api.route("GET", "/v1/me/tokens", tag="players", auth="player", returns=shapes.Tokens)

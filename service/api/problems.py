@@ -234,6 +234,7 @@ _MAPPED: Final[dict[type[Exception], Callable[[Any], Problem]]] = {
         "too-many-streams", {"limit": error.limit}, {"limit": error.limit}, {"Retry-After": "10"}
     ),
     accounts.BadName: _bad_name,
+    accounts.UnknownPlayer: lambda error: Problem("player-not-found"),
     accounts.TooManyTokens: lambda error: Problem("too-many-tokens", {"limit": accounts.TOKEN_LIMIT}),
     commands.SeatTaken: _seat_taken,
     commands.NoSuchSeat: lambda error: Problem("seat-not-found", {"seats": error.seats}),

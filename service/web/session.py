@@ -32,6 +32,12 @@ def cookie_token() -> str | None:
     return token if hmac.compare_digest(given, csrf(token).encode()) else None
 
 
+def forget(response: Response) -> None:
+    """Let the browser forget the token it keeps, if any."""
+    if "HTTP_COOKIE" in request.environ and COOKIE in request.cookies:
+        response.delete_cookie(COOKIE, httponly=True, samesite="Strict", secure=request.is_secure, path="/")
+
+
 def keep(response: Response, token: str) -> None:
     """Let the browser keep a token."""
     response.set_cookie(

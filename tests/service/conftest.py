@@ -1,20 +1,25 @@
 """The words in which the tests of the service speak: a house with a service in it, players, tables and seats."""
 
+import atexit
 import os
 import random
 import secrets
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
+import redis
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from bench.clusters import Cluster, cluster
 from events.notes import Signer
-from events.redis_client import ephemeral
+from events.redis_client import connect, ephemeral
 from events.seat import new_secret
 from service.app import create_app
 from service.bootstrap import Deps, bootstrap
@@ -40,12 +45,31 @@ class HandClock:
         self.now_ms += int(seconds * 1000)
 
 
+@cache
+def _cluster() -> Cluster:
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(cluster())
+
+
+def database() -> redis.Redis:
+    """An empty database: in memory, or, with ANNALS_TEST_REDIS=cluster, a real cluster of three masters and replicas.
+
+    A process has one such cluster, and whoever asks for it empties it: several share a run with --dist=loadfile.
+    """
+    if os.environ.get("ANNALS_TEST_REDIS") != "cluster":
+        return ephemeral()
+    made = _cluster()
+    made.flush()
+    return connect(made.url)
+
+
 class House:
     """One service over one database in memory; `worker` opens another process's door to the same database."""
 
     def __init__(self) -> None:
         self.clock = HandClock()
-        self.redis = ephemeral()
+        self.redis = database()
         self.deps = self.bootstrap()
         self.app = create_app(self.deps)
 
@@ -70,11 +94,32 @@ class House:
         """A player who keeps the keys of a seat."""
         return Seated(table, caller, secret)
 
+    def stored(self) -> bytes:
+        """Every key and every value of the database, one after the other."""
+        read: dict[bytes, Callable[[bytes], Any]] = {
+            b"string": self.redis.get,
+            b"hash": self.redis.hgetall,
+            b"list": lambda name: self.redis.lrange(name, 0, -1),
+            b"set": self.redis.smembers,
+            b"zset": lambda name: self.redis.zrange(name, 0, -1),
+            b"stream": self.redis.xrange,
+        }
+        return b"\n".join(name + b" " + _flat(read[self.redis.type(name)](name)) for name in self.redis.scan_iter())
+
     def auditor(self, role: str = "auditor") -> "Caller":
         """A new player with a role."""
         caller = self.player("Audrey")
         self.deps.accounts.grant(bytes.fromhex(caller.id), role)
         return caller
+
+
+def _flat(value: Any) -> bytes:
+    """Every byte of a reply."""
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple | set):
+        return b" ".join(map(_flat, value))
+    return value if isinstance(value, bytes) else str(value).encode()
 
 
 @dataclass
@@ -289,3 +334,9 @@ def race() -> Callable[..., list[TestResponse]]:
 def refusal() -> Any:
     """`refused`, for tests that cannot import it."""
     return refused
+
+
+@pytest.fixture(scope="session")
+def new_database() -> Callable[[], redis.Redis]:
+    """`database`, for tests that cannot import it."""
+    return database

@@ -212,6 +212,7 @@ CALLS: dict[str, Do] = {
     "`POST /session`": lambda s, who: who.post("/session", json={"name": "Eve"}),
     "`GET /v1/me`": lambda s, who: who.get("/v1/me"),
     "`GET /v1/me/stream` as a live stream": lambda s, who: who.get("/v1/me/stream", buffered=False),
+    "`DELETE /v1/me`": lambda s, who: who.delete("/v1/me"),
     "`GET /v1/me/tokens`": lambda s, who: who.get("/v1/me/tokens"),
     "`POST /v1/me/tokens`": lambda s, who: who.post("/v1/me/tokens"),
     "`DELETE /v1/me/tokens/{token}` one's own": lambda s, who: who.delete(f"/v1/me/tokens/{s.token_of(who)}"),
