@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from service import stream
 from service.api import openapi, problems, shapes
+from service.api.packing import packed
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
 from service.api.rulesets import resolve
@@ -138,7 +139,8 @@ def show_docs(call: Call) -> Response:
         ],
         language=call.language,
     )
-    return Response(page, headers=_PAGE | {"Content-Language": call.language}, content_type="text/html; charset=utf-8")
+    headers = _PAGE | {"Content-Language": call.language}
+    return packed(Response(page, headers=headers, content_type="text/html; charset=utf-8"))
 
 
 @api.route("GET", "/docs.css", tag="service", auth="nobody", returns=None, media={"text/css": str})
@@ -169,4 +171,5 @@ def show_problem(call: Call, code: str) -> Response:
         meaning=problems.meaning(code, call.language),
         language=call.language,
     )
-    return Response(page, headers=_PAGE | {"Content-Language": call.language}, content_type="text/html; charset=utf-8")
+    headers = _PAGE | {"Content-Language": call.language}
+    return packed(Response(page, headers=headers, content_type="text/html; charset=utf-8"))

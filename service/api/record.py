@@ -1,6 +1,5 @@
 """The record: events, positions, the replay, and the audit's verdict."""
 
-import gzip
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
@@ -20,6 +19,7 @@ from replay.replay import Replay
 from service import animations, stream
 from service.access import View
 from service.api import present, shapes
+from service.api.packing import packed, unpacks
 from service.api.play import state_of
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, tagged, unchanged
@@ -166,10 +166,7 @@ def draw_position(call: Call, game_id: bytes, version: int) -> Response:
         return drawn
     svg, headers = drawn
     headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-    if not _packs():
-        return Response(svg, headers=headers, content_type=f"{SVG}; charset=utf-8")
-    headers["Content-Encoding"] = "gzip"
-    return Response(gzip.compress(svg.encode(), 3, mtime=0), headers=headers, content_type=f"{SVG}; charset=utf-8")
+    return packed(Response(svg, headers=headers, content_type=f"{SVG}; charset=utf-8"))
 
 
 @api.route(
@@ -199,7 +196,7 @@ def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | t
     """304 where the caller has the picture already; else it as an SVG, and the headers of the answer."""
     theme, step = call.query.theme, call.query.step
     part = () if step is UNSET else (f"step{step}",)
-    form = "png" if media == PNG else "gzip" if _packs() else None
+    form = "png" if media == PNG else "gzip" if unpacks() else None
     kept = _kept(call, game_id, version, theme, call.language, *part, *([form] if form else []))
     if isinstance(kept, Response):
         return kept
@@ -212,11 +209,6 @@ def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | t
             raise Problem("position-not-found")
         drawn = picture(position.rules, position.state, seat, call.language, theme=theme, happened=happened)
     return drawn, headers | {"Content-Language": call.language}
-
-
-def _packs() -> bool:
-    """Does the caller unpack what is packed?"""
-    return bool(request.accept_encodings.quality("gzip"))
 
 
 def _kept(call: Call, game_id: bytes, version: int, *variant: str) -> Response | tuple[dict[str, str], int | None]:
@@ -272,7 +264,7 @@ def show_replay(call: Call, game_id: bytes) -> Response:
             last = replay.at(len(replay))
             cases = seen_cases(call.deps.cases.of_game(game_id), len(replay))
             page["effective"] = present.effect(effective(last.status, last.outcome, cases))
-    return reply(page, language=call.language)
+    return packed(reply(page, language=call.language))
 
 
 @api.route(

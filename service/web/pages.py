@@ -26,6 +26,7 @@ from replay.replay import Replay
 from replay.words import LANGUAGES, Context, words
 from service.access import NotAnAuditor, View
 from service.api import case_shapes, cases, present, problems, shapes
+from service.api.packing import packed, unpacks
 from service.api.problems import Problem
 from service.api.routing import Api, Call, reply
 from service.api.rulesets import resolve
@@ -106,7 +107,7 @@ def warm(app: Flask) -> None:
     for template in app.jinja_env.list_templates():
         app.jinja_env.get_template(template)
     for name in _files():
-        _packed(name)
+        _packed_file(name)
 
 
 # -- what every page has ---------------------------------------------------------------------------------------------
@@ -121,13 +122,12 @@ def _page(call: Call, template: str, script: str = "", status: int = 200, **show
         language=language,
         languages=LANGUAGES,
         words=told,
-        told=msgspec.json.encode(told).decode(),
         csrf=None if me is None or token is None else session.csrf(token),
         me=me,
         script=script,
         path=request.path,
         static=f"/static/{_edition()}",
-        imports=_imports(script),
+        imports=(*_imports(script), f"words-{language}.mjs"),
         rulesets=sorted(RULESETS),
         root=request.url_root.rstrip("/"),
         **shown,
@@ -136,7 +136,7 @@ def _page(call: Call, template: str, script: str = "", status: int = 200, **show
     response = Response(page, status, headers, content_type="text/html; charset=utf-8")
     if _LANGUAGE in request.args:
         response.set_cookie(_LANGUAGE, language, max_age=_YEAR_S, samesite="Lax", secure=request.is_secure)
-    return response
+    return response if token else packed(response)
 
 
 def _told(handler: Callable[..., Response]) -> Callable[..., Response]:
@@ -371,11 +371,14 @@ def open_session(call: Call) -> Response:
 @cache
 def _files() -> dict[str, bytes]:
     files = {path.name: path.read_bytes() for path in _STATIC.iterdir() if path.suffix in _TYPES}
-    return files | {"picture.css": STYLE.encode()}
+    said = {
+        f"words-{language}.mjs": b"export default " + msgspec.json.encode(spoken(language)) for language in LANGUAGES
+    }
+    return files | said | {"picture.css": STYLE.encode()}
 
 
 @cache
-def _packed(name: str) -> bytes:
+def _packed_file(name: str) -> bytes:
     return gzip.compress(_files()[name], mtime=0)
 
 
@@ -430,8 +433,8 @@ def _file(name: str, kept: str) -> Response:
         raise Problem("not-found")
     kind = f"{_TYPES[Path(name).suffix]}; charset=utf-8"
     headers = {"Cache-Control": kept, "Vary": "Accept-Encoding"}
-    if request.accept_encodings.quality("gzip"):
-        data, headers["Content-Encoding"] = _packed(name), "gzip"
+    if unpacks():
+        data, headers["Content-Encoding"] = _packed_file(name), "gzip"
     response = Response(data, headers=headers, content_type=kind)
     response.add_etag()
     response.make_conditional(request)

@@ -158,7 +158,7 @@ def _list(lines: list[str], anchors: Set[str]) -> str:
 
 def _table(rows: list[str], anchors: Set[str]) -> str:
     cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
-    head = "".join(f'<th scope="col">{_inline(cell, anchors)}</th>' for cell in cells[0])
+    head = "".join(f'<th scope="col">{_inline(cell, anchors)}</th>' if cell else "<td></td>" for cell in cells[0])
     numbers = [bool(re.fullmatch("-+:", cell)) for cell in cells[1]]
     body = ""
     for row in cells[2:]:

@@ -171,7 +171,7 @@ def test_static_files_are_ours_and_light(client: FlaskClient) -> None:
 def test_a_worker_that_starts_has_at_hand_what_its_first_page_needs(
     client: FlaskClient, game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for known in (words.catalogue, words.words, pages.spoken, pages._packed):
+    for known in (words.catalogue, words.words, pages.spoken, pages._packed_file):
         known.cache_clear()
     pages.warm(client.application)
 

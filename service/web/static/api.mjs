@@ -1,9 +1,9 @@
 // The public API as the pages call it: the cookie goes along by itself, the CSRF header is added here.
 import { keepNote } from "./notes.mjs";
 
-/** @type {Record<string, string>} */
-export const words = JSON.parse(document.body.dataset.words ?? "{}");
 export const language = document.documentElement.lang;
+/** @type {Record<string, string>} */
+export const words = (await import(`./words-${language}.mjs`)).default;
 export const me = document.body.dataset.me ?? "";
 export const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const meta = /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=csrf]"));
