@@ -74,6 +74,8 @@ class Clerk:
         self._claimed = self._trimmed = time.monotonic()
         self._listed, self._unlisted = 0.0, False
         self._ready = False
+        self._latest_ms = 0
+        """The latest that this clerk's clock has shown."""
 
     def stop(self) -> None:
         """Ask it to end; it does within the time of one blocking read."""
@@ -83,7 +85,7 @@ class Clerk:
         """Work until told to stop, through every failure of the database."""
         while not self._stopping.is_set():
             try:
-                if not self._ready:
+                if self._clock_went_back() or not self._ready:
                     self.begin()
                 self.work()
             except Unavailable as error:
@@ -93,6 +95,12 @@ class Clerk:
                 _log.warning("begins-again", error=str(error))
                 self._ready = False
                 self._stopping.wait(0.25)
+
+    def _clock_went_back(self) -> bool:
+        """Then what stands on the agenda is meant for a time that will not come for long."""
+        before, now = self._latest_ms, self._deps.clock()
+        self._latest_ms = now if now < before - BLOCK_MS else max(before, now)
+        return self._latest_ms < before
 
     def begin(self) -> None:
         """Join the group, and look through every game that is not closed: a crash may have left any of them."""
@@ -218,7 +226,10 @@ class Clerk:
     def _plan(self, game_id: bytes) -> None:
         """Write down when a game next needs somebody; a game that needs nobody any more is struck off."""
         try:
-            when = self._game_due(self._deps.positions.load(game_id))
+            game = self._deps.positions.load(game_id)
+            when, now = self._game_due(game), self._deps.clock()
+            if game.position.t_ms > now and bot_seat(game.position) is not None and only_bots(game.position):
+                when = now + self._deps.config.bot_pause_ms  # the clock was set back: the last event is no measure
         except NotFound:
             when = self._case_due(game_id)
         except (Archived, Damaged):
@@ -235,7 +246,8 @@ class Clerk:
             commands.not_paused(deps, game.position)
         except commands.Paused:
             return None
-        return next_due(game, deps.config.bot_pause_ms, commands.last_ms(deps, game.position))
+        since = commands.last_ms(deps, game.position)
+        return next_due(game, deps.config.bot_pause_ms, since, deps.clock())
 
     def _case_due(self, case_id: bytes) -> int | None:
         """When a case next needs the clerk. What was written there may have paused its game, or let it go on."""
@@ -282,7 +294,8 @@ class Clerk:
         try:
             if bot_seat(position) is not None:
                 act(deps, game_id)
-            elif position.to_sign_off:
+                return position.t_ms <= now or not only_bots(position)  # else they pause by the agenda alone
+            if position.to_sign_off:
                 commands.close_finished(deps, game_id)
             elif position.to_reveal or ((when := _turn_due(position, since)) is not None and when <= now):
                 commands.time_out(deps, game_id)
@@ -311,14 +324,17 @@ class Nothing(Exception):
     """What was due has been done by somebody else."""
 
 
-def next_due(game: Game, bot_pause_ms: int, since_ms: int | None = None) -> int | None:
+def next_due(game: Game, bot_pause_ms: int, since_ms: int | None = None, now_ms: int | None = None) -> int | None:
     """When a game next needs the clerk (ms since 1970): a bot to act, a turn to claim, an idle table to close, a seat
-    in self-custody that is not waited for any more. ``since_ms``: it waits from then on, not from its last event."""
+    in self-custody that is not waited for any more. ``since_ms``: it waits from then on, not from its last event.
+    ``now_ms``: no bot waits until then for a clock that was set back behind the last event."""
     position = game.position
     since = position.t_ms if since_ms is None else since_ms
     if position.closed or position.create is None or position.grade != EXACT:
         return None
     if bot_seat(position) is not None:
+        if now_ms is not None and position.t_ms > now_ms:
+            return now_ms
         return position.t_ms + (bot_pause_ms if only_bots(position) else 0)
     if (due := commands.signing_due_ms(position)) is not None:
         return due
@@ -345,8 +361,9 @@ def act(deps: "Deps", game_id: bytes) -> None:
     """
 
     def decide(game: Game) -> Draft:
-        seat, when = bot_seat(game.position), next_due(game, deps.config.bot_pause_ms)
-        if seat is None or when is None or when > deps.clock():  # asked again when somebody else was faster
+        seat, now = bot_seat(game.position), deps.clock()
+        when = next_due(game, deps.config.bot_pause_ms, now_ms=now)
+        if seat is None or when is None or when > now:  # asked again when somebody else was faster
             raise Nothing
         draft = commands.drafted(deps, game)
         _let_act(draft, seat)

@@ -157,6 +157,29 @@ def test_bots_among_themselves_pause_so_that_people_can_watch(office: Office) ->
         assert office.position(game_id).version == start + acted
 
 
+def test_bots_do_not_wait_for_a_clock_that_was_set_back(office: Office) -> None:
+    clerk = office.clerk()
+    with_ada, alone = office.table([ALICE, BOT]), office.table([BOT, BOT])
+    clerk.work(0)
+    before = office.position(with_ada).version
+    clerk._clock_went_back()
+    office.clock.now_ms -= 3_600_000
+    assert clerk._clock_went_back()
+    assert not clerk._clock_went_back(), "once"
+    clerk.begin()
+    office.play(with_ada)
+    clerk.work(0)
+    assert clerks.bot_seat(office.position(with_ada)) is None
+    assert office.position(with_ada).version > before
+    start = office.position(alone).version
+    for acted in (1, 2, 3):
+        office.clock.now_ms += 1_000
+        clerk.work(0)
+        assert office.position(alone).version == start + acted
+    times = [event.t_ms for event in office.deps.log.read(alone).events]
+    assert times == sorted(times), "no event is older than the one before it"
+
+
 def test_a_bot_that_wants_what_is_illegal_plays_something_legal(office: Office, puppet: Puppet) -> None:
     clerk = office.clerk()
     game_id = office.table([("puppet", 1), ("puppet", 1)])
