@@ -18,7 +18,7 @@ import msgspec
 
 from events import codec, seeds
 from events.event import Event, genesis
-from events.files import make_folder, sync_folder, write_file
+from events.files import link, make_folder, sync_folder, write_file
 from events.signing import NotAnAction, SignedAction
 
 if sys.version_info >= (3, 14):
@@ -340,9 +340,10 @@ def _links(game_id: bytes, owner: int, k: int, top: bytes) -> list[bytes]:
 class Archive:
     """The files of an archive, in folders of two hex digits: the first of their games' ids."""
 
-    def __init__(self, path: Path, at: Callable[[str], None] = lambda step: None) -> None:
-        """``at`` is told each step of a write; a test may raise there what a power cut would."""
-        self.path, self._at = path, at
+    def __init__(self, path: Path, at: Callable[[str], None] = lambda step: None, sync: bool = True) -> None:
+        """``at`` is told each step of a write; a test may raise there what a power cut would. Without ``sync`` nothing
+        is put on disk: whoever writes many files does that once."""
+        self.path, self._at, self._sync = path, at, sync
         self._recent: dict[bytes, tuple[tuple[int, ...], list[Event]]] = {}
         self._lock = threading.Lock()
 
@@ -368,8 +369,9 @@ class Archive:
         header = Header.read(data)
         path = self.place(header.game_id)
         self._prepare(path.parent)
-        write_file(path, data, alone=False, at=self._at)
-        sync_folder(path.parent)
+        write_file(path, data, self._sync, alone=False, at=self._at)
+        if self._sync:
+            sync_folder(path.parent)
         self._at("named on disk")
         again = unpack(path.read_bytes())
         if events is not None and [event.data for event in again] != [event.data for event in events]:
@@ -403,6 +405,12 @@ class Archive:
             while len(self._recent) > _RECENT:
                 del self._recent[next(iter(self._recent))]
         return events
+
+    def link(self, file: Path, header: Header) -> None:
+        """Take a file of another archive, without a copy where that can be."""
+        path = self.place(header.game_id)
+        self._prepare(path.parent)
+        link(file, path)
 
     def data(self, game_id: bytes) -> bytes:
         """The bytes of a game's file.

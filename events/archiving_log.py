@@ -62,10 +62,12 @@ if seq - 1 == tonumber(ARGV[1]) then redis.call('HDEL', KEYS[2], 'archived') end
 return 'ok'
 """
 
-# KEYS stream, meta, idem; ARGV version, head. Only where nothing is known of the game.
+# KEYS stream, meta, idem, feed; ARGV version, head, game id. Only where nothing is known of the game.
 _ADOPT: Final = """
 if redis.call('EXISTS', KEYS[1], KEYS[2], KEYS[3]) > 0 then return 'moved' end
+redis.call('XLEN', KEYS[4])
 redis.call('HSET', KEYS[2], 'version', ARGV[1], 'head', ARGV[2], 'archived', 1)
+redis.call('XADD', KEYS[4], '*', 'g', ARGV[3], 'v', ARGV[1], 'n', ARGV[1])
 return 'ok'
 """
 
@@ -233,7 +235,8 @@ class ArchivingLog(RedisLog):
             header = self.archive.put_bytes(data)
         except BadArchive as error:
             raise CannotRestore(str(error)) from error
-        answer, *_ = self._adopt((keys.stream, keys.meta, keys.idem), (header.version, header.head))
+        names = (keys.stream, keys.meta, keys.idem, keys.feed)
+        answer, *_ = self._adopt(names, (header.version, header.head, game_id))
         if answer != b"ok":
             raise CannotRestore("the game is there already")
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,3 +49,11 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def link(source: Path, target: Path) -> None:
+    """The same file under another name; a copy of it where a file cannot have two."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

@@ -54,6 +54,12 @@ class Deps:
         """
         return sorted(self.index.key_ids() - self.keyring.masters.keys())
 
+    @property
+    def archiving(self) -> ArchivingLog:
+        """The log, which moves games to the archive and back."""
+        assert isinstance(self.log, ArchivingLog)
+        return self.log
+
     def close(self) -> None:
         """End the live streams."""
         if self.hub is not None:

@@ -244,6 +244,93 @@ def _on_a_case() -> Iterator[None]:
 
 
 @main.command()
+@click.argument("games", nargs=-1)
+@click.option("--older-than", "days", type=click.FloatRange(0), metavar="DAYS", help="All that ended so long ago.")
+@_database
+def archive(games: tuple[str, ...], days: float | None, data: Path | None) -> None:
+    """Move GAMES, which are over, out of the database into the archive. Nobody who reads them sees a difference.
+
+    Exit code: 0 all of them are there now, 1 some are not.
+    """
+    from service.keeping.by_hand import run_archive
+
+    if bool(games) == (days is not None):
+        raise click.UsageError("say which GAMES, or --older-than DAYS")
+    with _Opened(data) as deps, _on_keeping():
+        code = run_archive(deps, [_game_id(game) for game in games], days)
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--since", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="FOLDER",
+    help="An older backup: games that are as they were then are linked to its files.",
+)  # fmt: skip
+@_database
+def backup(folder: Path, since: Path | None, data: Path | None) -> None:
+    """Write everything but the keys into FOLDER, which must not be there yet, while the service runs.
+
+    Exit code: 0 all of it, 1 games whose record is damaged were left out.
+    """
+    from service.keeping.by_hand import run_backup
+
+    with _Opened(data) as deps, _on_keeping():
+        code = run_backup(deps, folder, since)
+    sys.exit(code)
+
+
+@main.command()
+@click.argument("games", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Every archived game.")
+@click.option(
+    "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="BACKUP",
+    help="Bring a backup back into an empty database.",
+)  # fmt: skip
+@click.option("--until", metavar="TIME", help="Without the events after TIME (ISO 8601, UTC unless it says more).")
+@click.option("--audit", is_flag=True, help="Judge every game of the backup as an auditor would.")
+@_database
+def restore(
+    games: tuple[str, ...], every: bool, source: Path | None, until: str | None, audit: bool, data: Path | None
+) -> None:
+    """Bring archived GAMES back into the database, or a whole backup into an empty one.
+
+    No game that was being played goes on after a backup came back: it is closed, void and restored.
+
+    Exit code: 0 all is there, 1 some of it is not, or not sound.
+    """
+    from service.keeping.by_hand import run_bring_back, run_restore, time_of
+
+    if bool(games) + every + (source is not None) != 1:
+        raise click.UsageError("say which GAMES, or --all, or --from BACKUP")
+    if source is None and (until or audit):
+        raise click.UsageError("--until and --audit are of --from BACKUP")
+    try:
+        until_ms = None if until is None else time_of(until)
+    except ValueError as error:
+        raise click.UsageError(f"--until: {error}") from error
+    with _Opened(data, reading=source is None) as deps, _on_keeping():
+        if source is None:
+            code = run_bring_back(deps, [_game_id(game) for game in games])
+        else:
+            code = run_restore(deps, source, until_ms, audit)
+    sys.exit(code)
+
+
+@contextmanager
+def _on_keeping() -> Iterator[None]:
+    """Why something cannot be kept or brought back, as a sentence."""
+    from events.log import Unavailable
+    from service.keeping.backup import BadBackup
+    from service.keeping.restoring import NotEmpty
+
+    try:
+        yield
+    except (BadBackup, NotEmpty, Unavailable, OSError) as error:
+        _give_up(error)
+
+
+@main.command()
 @_database
 def reindex(data: Path | None) -> None:
     """Build the lists of games anew from the log."""

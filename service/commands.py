@@ -784,7 +784,8 @@ def void(deps: "Deps", game_id: bytes, reason: str) -> Game:
 
     def decide(game: Game) -> Draft:
         position = game.position
-        if position.closed:
+        over = position.outcome is not None and reason != KEY_LOST  # nothing is still to come: it closes by itself
+        if position.closed or over:
             raise WrongStatus(position.status, PLAYING)
         if reason == KEY_LOST and position.create is not None:
             if position.create.key_id in deps.keyring.masters:

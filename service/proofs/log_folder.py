@@ -7,6 +7,7 @@
     index/<xx>     of the ids that begin with that byte: id, kind, leaf (25 bytes each); can be made anew
     pending/       entries that commands wish to be added
     lock           whoever writes holds it
+    restored       the folder came out of a backup: nothing more is signed in it
 
 One process writes (service/proofs/sequencer.py). A reader trusts nothing beyond the published checkpoint.
 """
@@ -35,6 +36,7 @@ SIGNED: Final = "signed"
 INDEX: Final = "index"
 PENDING: Final = "pending"
 LOCK: Final = "lock"
+RESTORED: Final = "restored"
 
 RECORD: Final = 25
 _KINDS: Final[dict[Kind, bytes]] = {"open": b"o", "close": b"c"}

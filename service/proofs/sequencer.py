@@ -167,6 +167,11 @@ class Sequencer:
     def _begin(self) -> merkle.Growing:
         """Take the folder, and recompute the tree that was signed last from what lies in it."""
         self._take_lock()
+        if self._has(log_folder.RESTORED):
+            raise Refused(
+                "the folder came out of a backup, and more may have been signed since. Go on with a new origin: annals "
+                f"log restart. If nothing was: remove the file {log_folder.RESTORED} in it"
+            )
         self._keys = self._signers()
         if not self._keys:
             raise Refused("there is no log key")

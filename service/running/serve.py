@@ -423,9 +423,10 @@ def _tell(text: str) -> None:
 
 
 def run_clerk(config: Config) -> None:
-    """The process `annals clerk`: a clerk, and beside it the sequencer, until SIGTERM or the end of its supervisor."""
+    """The process `annals clerk`: a clerk, beside it sequencer and archiver, until SIGTERM or its supervisor's end."""
     from service.bootstrap import bootstrap
     from service.clerk import Clerk
+    from service.keeping.archiver import archiver_of
     from service.proofs.sequencer import sequencer_of
     from service.running import demo, logs
 
@@ -441,6 +442,8 @@ def run_clerk(config: Config) -> None:
     on_leash(stop)
     if (sequencer := sequencer_of(deps)) is not None:
         threading.Thread(target=sequencer.run, args=(stopping,), name="sequencer").start()
+    if (archiver := archiver_of(deps)) is not None:
+        threading.Thread(target=archiver.run, args=(stopping,), name="archiver").start()
     if config.demo:
         threading.Thread(target=demo.keep, args=(deps,), name="demo", daemon=True).start()
     clerk.run()
