@@ -213,7 +213,7 @@ class Wire:
         :raises Unavailable: as `call`; in a cluster also when slots moved meanwhile, so that some may be missing.
         """
         if self._cluster is not None:
-            yield from self._cluster.scan(match)
+            yield from self._cluster.scan_all(match)
             return
         cursor = b"0"
         while True:

@@ -87,6 +87,17 @@ class Cluster(redis.Redis):
         """
         raise NotImplementedError("a cluster has no pipelines here: Wire.call sends commands together")
 
+    def scan_iter(self, match: Any = None, *_: Any, **__: Any) -> Iterator[Any]:
+        """The names of all keys of a pattern, once each.
+
+        :raises Unavailable: slots moved meanwhile.
+        """
+        return iter(dict.fromkeys(name for portion in self.scan_all(match or "*") for name in portion))
+
+    def keys(self, pattern: Any = "*", **_: Any) -> Any:
+        """As `scan_iter`, as a list."""
+        return list(self.scan_iter(pattern))
+
     def close(self) -> None:
         """Close every connection that is not in use."""
         for pool in list(self._pools.values()):
@@ -129,7 +140,7 @@ class Cluster(redis.Redis):
             replies.append(receive(pool, send(pool, commands), len(commands)))
         return replies
 
-    def scan(self, match: str) -> Iterator[list[bytes]]:  # type: ignore[override] # redis-py's goes to one node
+    def scan_all(self, match: str) -> Iterator[list[bytes]]:
         """The names of all keys of a pattern in portions. See `events.redis_client.Wire.scan`."""
         self._refresh(anew=True)
         owners = self._owners

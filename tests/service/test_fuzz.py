@@ -1,9 +1,11 @@
 """Schemathesis over the whole API: whatever is sent, the answer is one that the description promises."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
@@ -34,14 +36,13 @@ ANY_BYTES = ("judge_bundle",)
 
 
 @pytest.fixture(scope="module")
-def place() -> Any:
+def place(new_database: Callable[[], redis.Redis]) -> Any:
     """A service with an open, a running and a finished game, and somebody who sits at all of them."""
-    from events.redis_client import ephemeral
     from service.app import create_app
     from service.bootstrap import bootstrap
     from service.config import Config
 
-    deps = bootstrap(Config(keys=f"test={'11' * 32}", rate_limits=False), ephemeral())
+    deps = bootstrap(Config(keys=f"test={'11' * 32}", rate_limits=False), new_database())
     client = create_app(deps).test_client()
     made = client.post("/v1/players", json={"name": "Ada"}).json
     headers = {"Authorization": f"Bearer {made['token']}"}

@@ -5,11 +5,13 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from events.embedded import open_database
 from events.notes import Signer, Verifier, open_note, sign_note
@@ -22,6 +24,7 @@ from service.running.serve import CannotServe, _keys
 
 ROOT = Path(__file__).resolve().parents[2]
 ORIGIN = "play.example/gamelog"
+NewDatabase = Callable[[], redis.Redis]
 
 
 def at(folder: Path, **settings: Any) -> Config:
@@ -146,8 +149,10 @@ def test_in_memory_the_keys_are_fresh_and_a_service_elsewhere_needs_its_own(tmp_
     assert os.listdir(tmp_path) == []
 
 
-def test_an_empty_database_gets_keys_and_one_with_games_never_gets_others(tmp_path: Path) -> None:
-    client, config = ephemeral(), at(tmp_path)
+def test_an_empty_database_gets_keys_and_one_with_games_never_gets_others(
+    tmp_path: Path, new_database: NewDatabase
+) -> None:
+    client, config = new_database(), at(tmp_path)
     _keys(client, config, empty=True)
     assert sorted(os.listdir(tmp_path)) == ["keyring", "log.key", "receipts.key"]
     (tmp_path / "keyring").rename(tmp_path / "away")
@@ -160,15 +165,19 @@ def test_an_empty_database_gets_keys_and_one_with_games_never_gets_others(tmp_pa
     assert sorted(os.listdir(tmp_path)) == ["keyring", "log.key"]
 
 
-def test_games_of_before_there_were_receipts_get_a_key_at_the_next_start(tmp_path: Path) -> None:
+def test_games_of_before_there_were_receipts_get_a_key_at_the_next_start(
+    tmp_path: Path, new_database: NewDatabase
+) -> None:
     Keyring.create(tmp_path / "keyring")
-    client = ephemeral()
+    client = new_database()
     _keys(client, at(tmp_path), empty=False)
     assert len(SigningKeys.known(client)) == 1
 
 
-def test_a_new_receipts_key_in_the_place_of_the_old_is_remembered_beside_it(tmp_path: Path) -> None:
-    client = ephemeral()
+def test_a_new_receipts_key_in_the_place_of_the_old_is_remembered_beside_it(
+    tmp_path: Path, new_database: NewDatabase
+) -> None:
+    client = new_database()
     _keys(client, at(tmp_path), empty=True)
     (tmp_path / "receipts.key").unlink()
     origin = SigningKeys.known(client)[0].partition("/receipts+")[0]
