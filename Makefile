@@ -40,9 +40,9 @@ bench: .venv/.test ## measure against ceilings and peers, write bench/results.js
 golden: .venv/.test ## tell the golden playthroughs anew, and write their digests and the names that are stored
 	$(venv)/python -m tests.golden.write
 
-screenshots: .venv/.test ## pictures of every page in light, dark and 360 px width into screenshots/ (OUT=)
+screenshots: .venv/.test ## pictures of every page in light, dark and 360 px width into screenshots/ (OUT=); README=1: those it shows
 	@sh requirements/system.sh
-	$(venv)/python -m tests.web.screenshots $(or $(OUT),screenshots)
+	$(venv)/python -m tests.web.screenshots $(if $(README),--readme) $(or $(OUT),$(if $(README),docs/screenshots,screenshots))
 
 lock: .venv/.test ## write requirements/*.txt anew (UPGRADE=1: newest versions)
 	cd requirements && ../$(compile) ../pyproject.toml run.in --output-file run.txt

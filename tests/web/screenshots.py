@@ -3,17 +3,21 @@
 Starts a service of its own with the demo. What a person sees can only be judged by looking.
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from bench.browser import launched
 from bench.servers import Served, served
+from engine.registry import RULESETS
 from service.web.session import COOKIE
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -149,20 +153,74 @@ def shoot(browser: Browser, server: str, folder: Path) -> Iterator[Path]:
         context.close()
 
 
+# -- the README's ----------------------------------------------------------------------------------------------------
+
+
+def played_on(service: Served, ruleset: str, phase: str, share: float) -> tuple[str, str]:
+    """A game played on, from a position in this phase about ``share`` of the way through the longest one of the demo,
+    by somebody who holds all seats: its path, and the token."""
+    ask = httpx.Client(base_url=service.address)
+    made = ask.post("/v1/players", json={"name": "Ada"}).json()
+    sent = {"Authorization": f"Bearer {made['token']}"}
+    source = max(service.finished(ruleset), key=lambda one: int(one["version"]))
+    near = sorted(range(5, source["version"]), key=lambda n: abs(n - share * source["version"]))
+    states = ((n, ask.get(f"/v1/games/{source['game_id']}/positions/{n}").json()["state"]) for n in near)
+    version = next(n for n, state in states if state and state["phase"] == phase)
+    game = ask.post(f"/v1/games/{source['game_id']}/forks", json={"version": version}, headers=sent).json()
+    path = f"/v1/games/{game['game_id']}"
+    for _ in game["seats"][1:]:
+        ask.post(f"{path}/seats", json={}, headers=sent).raise_for_status()
+    ask.post(f"{path}/start", headers=sent).raise_for_status()
+    return f"/games/{game['game_id']}", made["token"]
+
+
+def shoot_readme(browser: Browser, service: Served, folder: Path) -> Iterator[Path]:
+    """The few that the README shows, as WebP."""
+    donjon, ada = played_on(service, "donjon@1", "combat-decision", 0.6)
+    delving, eve = played_on(service, "dungeon-roll@1", "monster", 0.7)
+    games = {ruleset: max(service.finished(ruleset), key=lambda one: int(one["version"])) for ruleset in RULESETS}
+    replays = {ruleset: f"/games/{game['game_id']}/at/{game['version'] // 2}" for ruleset, game in games.items()}
+    for name, variant, language, path, shown, token in (
+        ("table-le-donjon", "light", "en", donjon, "svg .target", ada),
+        ("table-dungeon-roll", "dark", "en", delving, "svg .target", eve),
+        ("replay", "dark", "fr", replays["donjon@1"], "#log li", ""),
+        ("audit", "light", "en", f"/games/{games['donjon@1']['game_id']}/audit", "#checks li", ""),
+        ("phone", "phone", "ja", replays["dungeon-roll@1"], "#log li", ""),
+    ):
+        context = browser.new_context(reduced_motion="reduce", **VARIANTS[variant])
+        if token:
+            context.add_cookies([{"name": COOKIE, "value": token, "url": service.address}])
+        page = context.new_page()
+        page.goto(f"{service.address}{path}?lang={language}")
+        page.wait_for_selector(shown)
+        page.wait_for_function("() => document.fonts.status === 'loaded'")
+        page.wait_for_selector("#checked [data-checked]" if token else shown)
+        with Image.open(BytesIO(page.screenshot())) as taken:
+            taken.save(folder / f"{name}.webp", quality=80, method=6)
+        yield folder / f"{name}.webp"
+        context.close()
+
+
 def _taken(page: Any, path: Path, *, full: bool) -> Path:
     page.screenshot(path=path, full_page=full)
     return path
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(prog="python -m tests.web.screenshots", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--readme", action="store_true", help="only those that the README shows")
+    asked = parser.parse_args()
+    asked.folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as kept, served(Path(kept), "--workers", "1") as service, sync_playwright() as playwright:
         service.with_demo()
         browser = launched(playwright)
-        for path in shoot_disputes(browser, service, folder):
-            print(path)
-        for path in shoot(browser, service.address, folder):
+        if asked.readme:
+            taken = shoot_readme(browser, service, asked.folder)
+        else:
+            disputes = shoot_disputes(browser, service, asked.folder)
+            taken = chain(disputes, shoot(browser, service.address, asked.folder))
+        for path in taken:
             print(path)
         browser.close()
 
