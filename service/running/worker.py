@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _config = Config.read(os.environ)
 _GARBAGE: Final = (20_000, 20, 50)
 """When the collector looks for cycles: a request makes hundreds of objects and hardly a cycle."""
+_SILENCE_S: Final = 0.5
+"""How long a connection to a worker that stops may be silent before it is closed."""
 _LINGER_S: Final = 0.5
 _LINGER_READS: Final = 16
 
@@ -99,7 +102,7 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._clients: dict[Any, Any] = {}
-        self._silent: set[Any] = set()
+        self._silent: dict[Any, float] = {}
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve one connection, in a greenlet of its own."""
@@ -148,20 +151,25 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
     def timeout_ctx(self) -> Iterator[None]:
         """Around the wait for the next request of a connection."""
         greenlet = gevent.getcurrent()
-        self._silent.add(greenlet)
+        self._silent[greenlet] = time.monotonic()
         try:
             with super().timeout_ctx():
                 yield
         finally:
-            self._silent.discard(greenlet)
+            del self._silent[greenlet]
 
     def end_streams(self) -> None:
-        """Close what would never end by itself: live streams, and connections that are only kept alive."""
+        """Close what would never end by itself: live streams, and connections that are only kept alive.
+
+        From now on every answer says that it is the last of its connection, so a client that goes on asking is not cut
+        off; what comes all the same on a connection that is closed here is still read, and answered.
+        """
         self.wsgi.extensions["annals"].close()
         while True:  # a connection falls silent when its stream or answer is over
-            for greenlet in list(self._silent):
-                with suppress(OSError):  # as if the client had closed it; a request that has come all the same is read
-                    self._clients[greenlet].shutdown(socket.SHUT_RD)
+            for greenlet, since in list(self._silent.items()):
+                if time.monotonic() - since > _SILENCE_S:
+                    with suppress(OSError):
+                        self._clients[greenlet].shutdown(socket.SHUT_RD)
             gevent.sleep(0.1)
 
 
