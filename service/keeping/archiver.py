@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 DAY_MS: Final = 86_400_000
 LOOK_S: Final = 60.0
 """Between two looks for games that are old enough."""
+FIRST_S: Final = 5.0
+"""Before the first one: the start of a service is for those who play."""
 _SHARE: Final = 4
 """After each game so many times the time that it took is left to those who play."""
+_SOON_S: Final = 300.0
 _LATER_S: Final = 3_600.0
 
 _log = structlog.get_logger()
@@ -87,7 +90,9 @@ class Archiver:
 
     def run(self, stopping: threading.Event) -> None:
         """Work until told to stop, through every failure of the database and the disk."""
-        while not stopping.wait(LOOK_S):
+        waiting = FIRST_S
+        while not stopping.wait(waiting):
+            waiting = LOOK_S
             try:
                 self.look(stopping)
             except (Unavailable, redis.ResponseError) as error:
@@ -114,6 +119,7 @@ class Archiver:
             try:
                 count += archive_game(self._deps, bytes.fromhex(row.game_id))
             except NotLogged:
+                self._later[row.game_id] = begun + _SOON_S
                 continue
             except CannotArchive as error:
                 ARCHIVE_FAILURES.inc()

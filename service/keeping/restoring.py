@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from events.case_bodies import opens_case
 from events.event import Event
+from events.log import AlreadyDone
 from events.redis_client import Wire
 from events.tlog.entries import Closed, Opened, read_entry
 from replay.audit import REFUTED, Trust, audit_events
 from service import commands
 from service.drafts import WrongStatus
-from service.keeping.backup import Backup, check_log, copy_log, names_beside, restore_beside
+from service.keeping.backup import Backup, BadBackup, check_log, copy_log, names_beside, restore_beside
 from service.positions import NotFound
 from service.proofs import log_folder
 from service.proofs.log_folder import LogFolder, NoLog, checkpoint_of
@@ -83,7 +84,8 @@ def restore(
             restored.archived += 1
         else:
             for start in range(0, len(kept), _PORTION):
-                deps.log.append(kept[start : start + _PORTION])
+                if isinstance(deps.log.append(kept[start : start + _PORTION]), AlreadyDone):
+                    raise BadBackup(f"{record.stream_id.hex()}: a seat used one key twice")
         restored.streams += 1
         restored.events += len(kept)
         told(record.stream_id)
