@@ -106,6 +106,10 @@ class Config:
         default=0,
         metadata=_of("ANNALS_PROXIES", "reverse proxies in front, whose X-Forwarded-* headers are believed"),
     )
+    patience_s: float = field(
+        default=30.0,
+        metadata=_of("ANNALS_PATIENCE_S", "how long a client may take to send a request, or read nothing, in seconds"),
+    )
     log_level: str = field(default="info", metadata=_of("ANNALS_LOG_LEVEL", "debug, info, warning or error"))
     demo: bool = field(default=True, metadata=_of("ANNALS_DEMO", "load the demo games into an empty database"))
 
@@ -161,6 +165,7 @@ _RANGES: Final[tuple[tuple[str, float, float], ...]] = (
     ("heartbeat_s", 0.05, 15),
     ("cache_games", 1, 10_000_000),
     ("proxies", 0, 16),
+    ("patience_s", 0.05, 3_600),
     ("refusals_days", 1, 3_650),
     ("dispute_days", 1, 3_650),
     ("answer_days", 1, 365),

@@ -112,6 +112,10 @@ class TooMany(Exception):
         self.kind, self.rate, self.wait_s = kind, rate, wait_s
 
 
+class TooSlow(Exception):
+    """The body of a request did not come in time."""
+
+
 class TooManyStreams(Exception):
     """As many live streams are open as may be, of this player or from this address."""
 

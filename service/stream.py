@@ -40,7 +40,6 @@ Variant = Hashable
 Render = Callable[[Position, Event, list[Happening], Any], bytes]
 """The JSON of an event for a variant, from the position after it and what happened."""
 
-SEND_TIMEOUT_S: Final = 30.0
 RETRY_MS: Final = 1_000
 WINDOW: Final = 256
 """Frames that a channel keeps."""
@@ -500,18 +499,10 @@ def own_stream(deps: "Deps", player: bytes) -> Response:
 
 def _streamed(frames: Iterator[bytes], place: Stream) -> Response:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    patient = _with_send_timeout(request.environ.get("gunicorn.socket"), frames, place)
-    return Response(patient, headers=headers, content_type=f"{MEDIA_TYPE}; charset=utf-8", direct_passthrough=True)
+    kind = f"{MEDIA_TYPE}; charset=utf-8"
+    return Response(_counted(frames, place), headers=headers, content_type=kind, direct_passthrough=True)
 
 
-def _with_send_timeout(connection: Any, frames: Iterator[bytes], place: Stream) -> Iterator[bytes]:
-    """Who reads nothing for SEND_TIMEOUT_S is gone, though no packet said so."""
+def _counted(frames: Iterator[bytes], place: Stream) -> Iterator[bytes]:
     with place.counted():
-        if connection is None:
-            yield from frames
-            return
-        connection.settimeout(SEND_TIMEOUT_S)
-        try:
-            yield from frames
-        finally:
-            connection.settimeout(None)
+        yield from frames

@@ -79,7 +79,7 @@ def refusal(call: Call, game_id: bytes, problem: Problem) -> str | None:
 
     None for a dry run, for who may not know of the game, and where the request could not be read to its end.
     """
-    if request.args.get("check") == "1" or problem.code == "body-too-large":
+    if request.args.get("check") == "1" or problem.code in ("body-too-large", "too-slow"):
         return None
     try:
         view = seen(call, game_id)

@@ -36,6 +36,7 @@ CATALOGUE: Final[Mapping[str, int]] = {
     "expectations-differ": 400,
     "which-seat": 400,
     "method-not-allowed": 405,
+    "too-slow": 408,
     "body-too-large": 413,
     "unsupported-media-type": 415,
     "invalid-body": 422,
@@ -230,6 +231,7 @@ _MAPPED: Final[dict[type[Exception], Callable[[Any], Problem]]] = {
         "bad-query", {}, {"errors": [{"parameter": "cursor", "detail": "not a cursor of this list"}]}
     ),
     limits.TooMany: _too_many,
+    limits.TooSlow: lambda error: Problem("too-slow", headers={"Connection": "close"}),
     limits.TooManyStreams: lambda error: Problem(
         "too-many-streams", {"limit": error.limit}, {"limit": error.limit}, {"Retry-After": "10"}
     ),

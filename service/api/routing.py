@@ -134,7 +134,7 @@ class Route:
         if self.body is not None:
             codes |= {"malformed-json"}
         if self.body is not None or self.accepts:
-            codes |= {"invalid-body", "unsupported-media-type", "body-too-large"}
+            codes |= {"invalid-body", "unsupported-media-type", "body-too-large", "too-slow"}
         if self.parameters:
             codes |= {"not-found"}
         if self.limit is not None:
@@ -510,12 +510,18 @@ def install_errors(
     app.register_error_handler(Exception, answer)
 
 
+def headers_of(environ: "WSGIEnvironment") -> tuple[tuple[str, str], ...]:
+    """The headers that every answer to a request carries, unless it has its own of that name."""
+    added = _ADDED.get(environ["REQUEST_METHOD"], _WRITTEN)
+    return added + _HTTPS if environ["wsgi.url_scheme"] == "https" else added
+
+
 def install_headers(app: Flask) -> None:
     """What every answer carries: what it varies by, who may read it from other origins, and how it may be used."""
     inner = app.wsgi_app
 
     def outer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        added = _ADDED.get(environ["REQUEST_METHOD"], _ALWAYS)
+        added = headers_of(environ)
 
         def start(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
             names = {name for name, _ in headers}
@@ -532,8 +538,17 @@ _ALWAYS: Final = (
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
 )
-_READ: Final = (*_ALWAYS, ("Access-Control-Allow-Origin", "*"), ("Access-Control-Expose-Headers", EXPOSED))
+_READ: Final = (
+    *_ALWAYS,
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", EXPOSED),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
+)
+_WRITTEN: Final = (*_ALWAYS, ("Cross-Origin-Resource-Policy", "same-origin"))
+_HTTPS: Final = (("Strict-Transport-Security", "max-age=31536000"),)
+"""Where the request came by TLS, as far as the proxy in front says so."""
 _ASKED: Final = (
     *_READ,
     ("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS"),

@@ -1,5 +1,6 @@
 """What Gunicorn runs: its settings, its worker, and the application of one worker."""
 
+import errno
 import gc
 import os
 import signal
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 _config = Config.read(os.environ)
 _GARBAGE: Final = (20_000, 20, 50)
 """When the collector looks for cycles: a request makes hundreds of objects and hardly a cycle."""
+<<<<<<< ours
 _SILENCE_S: Final = 0.5
 """How long a connection to a worker that stops may be silent before it is closed."""
+=======
+_PIECE: Final = 65_536
+_PACE: Final = 2_048
+"""So many more bytes of a body give a second more."""
+>>>>>>> theirs
 _LINGER_S: Final = 0.5
 _LINGER_READS: Final = 16
 
@@ -61,9 +68,42 @@ def application() -> "Application":
     return app
 
 
+class _Prompt:
+    """The body of a request, which must come at a pace: whoever sends it byte by byte holds nobody up for long."""
+
+    def __init__(self, request: Any) -> None:
+        self._request, self._body = request, request.body
+        self._due = time.monotonic() + _config.patience_s
+
+    def read(self, size: int | None = None) -> bytes:
+        """As of any stream. :raises service.limits.TooSlow: it did not come in time."""
+        return self._timely(self._body.read, size)
+
+    def readline(self, size: int | None = None) -> bytes:
+        """The same up to the end of a line."""
+        return self._timely(self._body.readline, size)
+
+    def readlines(self, size: int | None = None) -> list[bytes]:
+        """The same, in lines."""
+        return self.read(size).splitlines(keepends=True)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.readline, b"")
+
+    def _timely(self, read: Any, size: int | None) -> bytes:
+        from service.limits import TooSlow  # not before the fork: it knows sockets that gevent has not patched yet
+
+        self._request.must_close, before = True, self._request.must_close  # unless all comes in time
+        with gevent.Timeout(max(0.001, self._due - time.monotonic()), TooSlow()):
+            data: bytes = read(size)
+        self._request.must_close = before
+        self._due += len(data) / _PACE
+        return data
+
+
 class _Whole:
     """A connection on which the first thing to be sent waits for the second: each packet costs both sides a system
-    call, and whoever waits for it a turn of the processor."""
+    call, and whoever waits for it a turn of the processor. Who reads nothing for ANNALS_PATIENCE_S is gone."""
 
     def __init__(self, sock: Any) -> None:
         self._sock = sock
@@ -73,16 +113,26 @@ class _Whole:
         if self._first == b"":
             self._first = data
         elif self._first is None:
-            self._sock.sendall(data)
+            self._send(data)
         else:
             first, self._first = self._first, None
-            self._sock.sendall(first + data)
+            self._send(first + data)
 
     def flush(self) -> None:
         """Send what still waits."""
         if self._first:
             first, self._first = self._first, None
-            self._sock.sendall(first)
+            self._send(first)
+
+    def _send(self, data: bytes) -> None:
+        self._sock.settimeout(_config.patience_s)
+        try:
+            for start in range(0, len(data), _PIECE):
+                self._sock.sendall(data[start : start + _PIECE] if len(data) > _PIECE else data)
+        except TimeoutError as error:
+            raise BrokenPipeError(errno.EPIPE, "the client reads nothing") from error
+        finally:
+            self._sock.settimeout(None)
 
     def sendfile(self, *arguments: Any) -> Any:
         self.flush()
@@ -102,7 +152,12 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._clients: dict[Any, Any] = {}
+<<<<<<< ours
         self._silent: dict[Any, float] = {}
+=======
+        self._silent: set[Any] = set()
+        self._served: set[Any] = set()
+>>>>>>> theirs
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve one connection, in a greenlet of its own."""
@@ -112,9 +167,12 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
             super().handle(listener, client, addr)
         finally:
             del self._clients[greenlet]
+            self._served.discard(greenlet)
 
     def handle_request(self, listener_name: str, req: Any, sock: Any, addr: Any) -> None:
         """As Gunicorn does it, with the head of the answer in the same packet as the beginning of its body."""
+        self._served.add(gevent.getcurrent())
+        req.body = _Prompt(req)
         whole = _Whole(sock)
         try:
             super().handle_request(listener_name, req, whole, addr)
@@ -127,7 +185,11 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         Gunicorn would answer in HTML, and write the line that it could not read, perhaps with a token, into the log.
         """
         from service.api.problems import Problem, render
+        from service.api.routing import headers_of
+        from service.limits import TooSlow
 
+        if isinstance(exc, TooSlow):  # what was left over of a body that nobody wanted: the answer is given
+            return
         refused = isinstance(exc, ParseException) and not isinstance(
             exc, InvalidResponseHeader | InvalidResponseHeaderName
         )
@@ -137,7 +199,8 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
             self.log.error("Error handling a request", exc_info=exc)
         answer = render(Problem("unreadable" if refused else "internal"), "en")
         answer.headers["Connection"] = "close"
-        answer.headers["X-Content-Type-Options"] = "nosniff"
+        for name, value in headers_of({"REQUEST_METHOD": "POST", "wsgi.url_scheme": "http"}):
+            answer.headers[name] = value
         head = f"HTTP/1.1 {answer.status}\r\n{answer.headers}".encode("latin-1")
         with suppress(OSError):  # who sends such things need not wait for the answer
             client.sendall(head + answer.get_data())
@@ -149,11 +212,12 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
 
     @contextmanager
     def timeout_ctx(self) -> Iterator[None]:
-        """Around the wait for the next request of a connection."""
+        """Around the wait for the next request of a connection; for the first one nobody waits as long."""
         greenlet = gevent.getcurrent()
         self._silent[greenlet] = time.monotonic()
         try:
-            with super().timeout_ctx():
+            seconds = self.cfg.keepalive if greenlet in self._served else _config.patience_s
+            with gevent.Timeout(seconds, False):  # type: ignore[arg-type] # its types know no False: nothing is raised
                 yield
         finally:
             del self._silent[greenlet]
