@@ -4,8 +4,8 @@ import gzip
 
 from flask import Response, request
 
-_VARY = ("Accept", "Accept-Language", "Authorization", "Cookie", "Accept-Encoding")
-"""What an answer depends on, and its coding: whoever names one of them must name all."""
+_VARY = "Accept, Accept-Encoding, Accept-Language, Authorization, Cookie"
+"""What every answer depends on, and whether it is packed."""
 _WORTH_IT = 1_000
 """Fewer bytes are hardly fewer packed."""
 
@@ -18,7 +18,7 @@ def unpacks() -> bool:
 def packed(response: Response) -> Response:
     """The same, packed where the caller unpacks it. Nothing secret may stand in it beside what somebody else chose: the
     length of what is packed tells of what it says twice."""
-    response.vary.update(_VARY)
+    response.headers["Vary"] = _VARY
     if unpacks() and (response.content_length or 0) >= _WORTH_IT:
         response.set_data(gzip.compress(response.get_data(), 3, mtime=0))
         response.content_encoding = "gzip"

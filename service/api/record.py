@@ -70,8 +70,8 @@ def show_events(call: Call, game_id: bytes) -> Response:
             headers = {"Cache-Control": "private, no-cache", "Content-Language": call.language}
             return Response(lines, headers=headers, content_type=NDJSON)
         case self_custody.MEDIA_TYPE:
-            stored = self_custody.framed(_stored(call, view, after, limit))
-            return Response(stored, headers={"Cache-Control": "private, no-cache"}, content_type=STORED)
+            stored = b"".join(self_custody.framed(_stored(call, view, after, limit)))
+            return packed(Response(stored, headers={"Cache-Control": "private, no-cache"}, content_type=STORED))
     limit = PAGE if limit is UNSET else limit
     events = list(_events(call, view, after, limit))
     upto = min(view.version, after + limit)
@@ -80,7 +80,7 @@ def show_events(call: Call, game_id: bytes) -> Response:
     if following is not None:
         query = f"after={following}&limit={limit}" + ("" if call.query.lang is UNSET else f"&lang={call.query.lang}")
         headers["Link"] = f'</v1/games/{game_id.hex()}/events?{query}>; rel="next"'
-    return reply(shapes.Events(events=events, next=following), headers=headers, language=call.language)
+    return packed(reply(shapes.Events(events=events, next=following), headers=headers, language=call.language))
 
 
 def _after(call: Call) -> int:

@@ -532,7 +532,9 @@ def test_a_page_weighs_less_than_150_kilobytes(visitor: Any, service: Served, te
     one.page.wait_for_selector("#said:not(:empty)" if "/at/" in path else "main")
     if path != "/docs":
         ready(one.page, path)
-    one.page.wait_for_load_state("load" if path == f"/games/{game['game_id']}" else "networkidle")
+    if template == "/games/{}":
+        one.page.wait_for_selector(f"#checked [data-checked='{game['version']}']")
+    one.page.wait_for_load_state("networkidle")
     assert 10_000 < sum(weight) < 150_000
 
 

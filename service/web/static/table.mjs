@@ -398,6 +398,12 @@ function shared() {
 
 // -- live ------------------------------------------------------------------------------------------------------------
 
+/** What was told before the page was opened: packed, as a stream is not. */
+async function earlier() {
+  const { events } = await persist(() => call(`${api}/events?after=${told}&limit=${TOLD}`), tellLost);
+  events.forEach(log);
+}
+
 /** @param {number} after */
 function listen(after) {
   const stream = new EventSource(`${api}/events?after=${after}&lang=${language}`);
@@ -428,7 +434,7 @@ try {
     if (where === id && start) await doing(() => call(`${api}/start`, {}));
   }
   told = Math.max(0, newest - TOLD);
-  await catchUp();
+  await Promise.all([catchUp(), earlier()]);
   listen(told);
   setInterval(look, LOOK_MS);
   document.addEventListener("visibilitychange", look);
