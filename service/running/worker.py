@@ -28,14 +28,11 @@ if TYPE_CHECKING:
 _config = Config.read(os.environ)
 _GARBAGE: Final = (20_000, 20, 50)
 """When the collector looks for cycles: a request makes hundreds of objects and hardly a cycle."""
-<<<<<<< ours
 _SILENCE_S: Final = 0.5
 """How long a connection to a worker that stops may be silent before it is closed."""
-=======
 _PIECE: Final = 65_536
 _PACE: Final = 2_048
 """So many more bytes of a body give a second more."""
->>>>>>> theirs
 _LINGER_S: Final = 0.5
 _LINGER_READS: Final = 16
 
@@ -152,12 +149,8 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._clients: dict[Any, Any] = {}
-<<<<<<< ours
         self._silent: dict[Any, float] = {}
-=======
-        self._silent: set[Any] = set()
         self._served: set[Any] = set()
->>>>>>> theirs
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve one connection, in a greenlet of its own."""
