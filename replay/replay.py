@@ -25,7 +25,7 @@ from replay.games import telling
 from replay.position import EXACT, UNVERIFIED, Diverged, Finding, Position
 from replay.words import Context, words
 
-KEYFRAME: Final = 64
+KEYFRAME: Final = 32
 """Events from one kept position to the next."""
 GAP_LIMIT: Final = 65_536
 """Most events that may be missing in one place: behind a wider gap nothing is read."""

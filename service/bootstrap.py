@@ -22,6 +22,7 @@ from service.luck import Luck
 from service.positions import Positions
 from service.proofs.receipts import Notary, Refusals
 from service.proofs.signing_keys import SigningKeys
+from service.snapshots import Snapshots
 
 
 @dataclass(slots=True)
@@ -85,7 +86,8 @@ def bootstrap(
         else:
             raise ValueError("REDIS_URL is not set")
     log = ArchivingLog(client, Archive(config.archive_path), config.replicas)
-    positions = Positions(log, config.cache_games)
+    kept = Snapshots(None if given or config.ephemeral else config.data / "snapshots")
+    positions = Positions(log, config.cache_games, kept)
     cases = Casebook(client, log)
     keys = signing(config, given or reading)
     return Deps(

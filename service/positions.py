@@ -7,6 +7,7 @@ changed: whoever goes on from it, goes on with a copy.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from engine.protocol import Happening
 from events import seeds
@@ -15,8 +16,13 @@ from events.event import Event
 from events.log import PAGE_LIMIT, Damage, EventLog, Head, whole
 from replay.position import Diverged, Finding, Position
 from replay.replay import NoSuchPosition, Replay
+from service.snapshots import LATEST, Snapshot, Snapshots, times_of
 
 __all__ = ["Game", "NoSuchPosition", "NotFound", "Positions"]
+
+
+_LONG: Final = 1_000
+"""In a longer game a position is folded by itself; a replay of it all would take longer than anybody waits."""
 
 
 class NotFound(LookupError):
@@ -54,10 +60,13 @@ class Game:
 class Positions:
     """The games that one worker remembers, at most ``limit`` of them: the least lately used is forgotten."""
 
-    def __init__(self, log: EventLog, limit: int = 1_000) -> None:
+    def __init__(self, log: EventLog, limit: int = 1_000, snapshots: Snapshots | None = None) -> None:
         self._log, self._limit = log, limit
+        self._snapshots = snapshots or Snapshots(None)
         self._games: dict[bytes, Game] = {}
         self._replays: dict[bytes, Replay] = {}
+        self._asked = set[bytes]()
+        """Games of which a position was asked for: if another is, their replay is worth what it takes."""
         self._open: dict[bytes, bool] = {}
 
     def remembered(self, game_id: bytes) -> Game | None:
@@ -84,7 +93,7 @@ class Positions:
         if game is not None and (game.version, game.position.head) == (head.version, head.head):
             return game
         behind = game is not None and game.version < head.version and game.position.diverged is None
-        game = self._catch_up(game_id, game if behind else None)
+        game = self._catch_up(game_id, game if behind else None, head.version)
         if game.position.create is None and game.position.diverged is None:
             raise NotFound(game_id.hex())
         self.keep(game)
@@ -103,8 +112,57 @@ class Positions:
         :raises NotFound: there is no such game.
         :raises NoSuchPosition: it has not come so far.
         """
-        with self.replay(game_id) as replay:
+        game, replay = self._games.get(game_id), self._replays.get(game_id)
+        if game is not None and game.version == version:
+            return game.position
+        if version and (replay is None or version > len(replay)):
+            records = self._snapshots.records(game_id)
+            if game_id not in self._asked or (records and records[-1].version > _LONG):
+                if len(self._asked) >= self._limit:
+                    self._asked.clear()
+                self._asked.add(game_id)
+                if (found := self._near(game_id, version, records)) is not None:
+                    return found
+        with self.replay(game_id, max(version, 1)) as replay:
             return replay.at(version)
+
+    def _near(self, game_id: bytes, version: int, kept: list[Snapshot]) -> Position | None:
+        """The position after ``version`` events, folded from the last one before it that is kept; None: it is not to be
+        had so."""
+        before = [record for record in kept if record.version <= version]
+        for records in (before[-1:], []):
+            game = self._from(game_id, records, version)
+            if game is not None:
+                return game.position if game.version == version else None
+        return None
+
+    def _from(self, game_id: bytes, records: list[Snapshot], upto: int) -> Game | None:
+        """A game up to a version, or to its end before that, from the last of its records, or from the beginning; None
+        where that record is none of this game, or something does not hold: then all of it has to be looked at. It has
+        its times, and more positions of it are kept on the way, if it is given all of its records."""
+        position = None if records else Position(game_id)
+        times, after = times_of(records), records[-1].version - 1 if records else 0
+        complete = len(times) == (records[-1].version if records else 0)
+        while after < upto:
+            page = self._log.read(game_id, after, min(PAGE_LIMIT, upto - after))
+            if page.damage or (after == 0 and page.events and opens_case(page.events[0])):
+                return None
+            for event in page.events:
+                if position is None:
+                    if (position := self._snapshots.unpack(records[-1], event)) is None:
+                        return None
+                    continue
+                try:
+                    position.advance(event)
+                except Diverged:
+                    return None
+                times.append(event.t_ms)
+                if complete:
+                    self._snapshots.offer(position, event, times)
+            if page.next is None:
+                break
+            after = page.next
+        return None if position is None else Game(position, times)
 
     def walk(self, game_id: bytes, after: int, upto: int) -> Iterator[tuple[Position, Event, list[Happening]]]:
         """(position after it, event, what happened) of the events ``after + 1`` to ``upto`` that can be read."""
@@ -156,8 +214,11 @@ class Positions:
             self._open[game_id] = known
         return known
 
-    def _catch_up(self, game_id: bytes, known: Game | None) -> Game:
+    def _catch_up(self, game_id: bytes, known: Game | None, upto: int) -> Game:
         if known is None:
+            records = [record for record in self._snapshots.records(game_id) if record.version <= upto]
+            if records and (game := self._from(game_id, records, LATEST)) is not None:
+                return game
             position, times, chain = Position(game_id), list[int](), None
         else:
             position, times, chain = known.position.copy(), known.times[:], known.chain
@@ -173,6 +234,7 @@ class Positions:
                     continue
                 position.advance(item)
                 times.append(item.t_ms)
+                self._snapshots.offer(position, item, times)
             after = page.next
         position.report = _strict
         return Game(position, times, chain)

@@ -48,6 +48,7 @@ DELIVERY_SECONDS = Histogram(
 )
 BOT_ACTIONS = Counter("annals_bot_actions", "Actions taken by bots.", ("game",))
 LIMITED = Counter("annals_limited", "Requests and streams refused by a limit.", ("limit",))
+SNAPSHOTS_DROPPED = Counter("annals_snapshots_dropped", "Files of kept positions that were not what was written.")
 GAMES_CLOSED = Counter("annals_idle_games_closed", "Tables closed because nobody came back.")
 GAMES_ARCHIVED = Counter("annals_games_archived", "Games moved to the archive.")
 ARCHIVE_FAILURES = Counter("annals_archive_failures", "Games, or looks for them, that could not be moved there.")
