@@ -5,7 +5,9 @@
                           └─ watcher ...
 
 A watcher has no queue: it has a cursor into the channel's last frames, so a slow one costs nothing but its own delay,
-and one that fell behind them reads on from the log. Frames are those of Server-Sent Events (WHATWG HTML, 9.2).
+and one that fell behind them reads on from the log. To those who have seen everything so far, and only wait, the reader
+sends a new frame itself: to wake each of thousands would take several times as long. Frames are those of Server-Sent
+Events (WHATWG HTML, 9.2).
 Everything waits with the primitives of `threading`, so that it works in threads and, patched, under gevent.
 """
 
@@ -16,7 +18,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 import structlog
@@ -48,6 +50,8 @@ CHUNK: Final = 64
 MOST_OWN_GAMES: Final = 500
 """Games of one player that one `/v1/me/stream` follows."""
 _RECHECK_S: Final = 1.0
+_AT_ONCE: Final = 128
+"""Watchers to whom a frame is sent before others have a turn."""
 
 _log = structlog.get_logger()
 
@@ -74,6 +78,37 @@ class _Shown:
     frames: dict[Variant, bytes]
 
 
+class Line(Protocol):
+    """The connection of a watcher, past the web server."""
+
+    def send_now(self, data: bytes) -> int:
+        """Send without waiting: how many bytes went out.
+
+        :raises OSError: the connection is gone.
+        """
+
+    def sendall(self, data: bytes) -> None:
+        """Send everything, waiting for as long as the other side takes, up to its timeout.
+
+        :raises OSError: the connection is gone, or the other side reads nothing.
+        """
+
+
+@dataclass(slots=True, eq=False)
+class _Watcher:
+    """One watcher of a game: what they have seen, and, where frames may be sent to them past the server, how."""
+
+    cursor: int
+    variant: Variant
+    line: Line | None
+    chunked: bool
+    wake: threading.Event = field(default_factory=threading.Event)
+    waiting: bool = False
+    """Nothing is being sent to them, and nothing was left over."""
+    rest: bytes = b""
+    """What was left over, as it goes on the line."""
+
+
 @dataclass(slots=True, eq=False)
 class Channel:
     """A watched game: its position, kept at the head, and its last frames."""
@@ -87,6 +122,8 @@ class Channel:
     window: deque[_Shown] = field(default_factory=lambda: deque(maxlen=WINDOW))
     variants: Counter[Variant] = field(default_factory=Counter)
     wakes: set[threading.Event] = field(default_factory=set)
+    direct: set[_Watcher] = field(default_factory=set)
+    """Those of its watchers to whom frames may be sent past the server."""
     lock: Any = field(default_factory=lambda: threading.Lock())
     checked: float = 0.0
     behind: bool = True
@@ -136,34 +173,53 @@ class Hub:
 
     # -- watching ----------------------------------------------------------------------------------------------------
 
-    def watch(self, game_id: bytes, after: int, variant: Variant, delay_ms: int | None = 0) -> Iterator[bytes]:
+    def watch(
+        self,
+        game_id: bytes,
+        after: int,
+        variant: Variant,
+        delay_ms: int | None = 0,
+        line: Line | None = None,
+        chunked: bool = False,
+    ) -> Iterator[bytes]:
         """The frames of the events after version ``after``, then those to come, until the game is closed.
 
-        While it is played, each event comes ``delay_ms`` after it was written, or (None) not before the close.
+        While it is played, each event comes ``delay_ms`` after it was written, or (None) not before the close. Frames
+        may go out on ``line`` instead, ``chunked`` as HTTP/1.1 has it, while the iterator is waited for.
         """
         yield _OPENING
         if not self._start():
             return
-        with self._joined(game_id, variant) as (channel, wake):
-            cursor = after
+        watcher = _Watcher(after, variant, line if delay_ms == 0 else None, chunked)
+        with self._joined(game_id, watcher) as channel:
             while not self._closing.is_set():
-                wake.clear()
+                watcher.wake.clear()
+                if watcher.rest and line is not None:
+                    rest, watcher.rest = watcher.rest, b""
+                    line.sendall(rest)
                 closed, upto, due_s = channel.visible(self._clock(), delay_ms)
-                if cursor < upto:
+                if watcher.cursor < upto:
                     try:
-                        for version, chunk in self._chunks(channel, cursor, upto, variant):
+                        for version, chunk in self._chunks(channel, watcher.cursor, upto, variant):
                             yield chunk
-                            cursor = version
+                            watcher.cursor = version
                     except Unavailable:  # the watcher stays, and is told the rest when the database is back
                         self._closing.wait(_RECHECK_S)
                         yield HEARTBEAT
                 elif closed:
                     yield _end(channel.position)
                     return
-                elif not wake.wait(self._patience(channel, due_s)):
+                elif not self._woken(watcher, self._patience(channel, due_s)):
                     self._check(channel)
-                    if due_s is None or due_s >= self._heartbeat_s:
+                    if watcher.cursor == upto and not watcher.rest and (due_s is None or due_s >= self._heartbeat_s):
                         yield HEARTBEAT
+
+    def _woken(self, watcher: _Watcher, patience_s: float) -> bool:
+        watcher.waiting = True
+        try:
+            return watcher.wake.wait(patience_s)
+        finally:
+            watcher.waiting = False
 
     def watch_own(self, player: bytes, games: Iterable[bytes]) -> Iterator[bytes]:
         """For a player: `started`, `your-turn` and `finished` of the games where they sit, now and from now on.
@@ -227,15 +283,17 @@ class Hub:
     # -- channels ----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _joined(self, game_id: bytes, variant: Variant) -> Iterator[tuple[Channel, threading.Event]]:
-        wake = threading.Event()
-        channel = self._join(game_id, variant, wake)
+    def _joined(self, game_id: bytes, watcher: _Watcher) -> Iterator[Channel]:
+        channel = self._join(game_id, watcher.variant, watcher.wake)
+        if watcher.line is not None:
+            channel.direct.add(watcher)
         WATCHERS.inc()
         try:
-            yield channel, wake
+            yield channel
         finally:
             WATCHERS.dec()
-            self._leave(game_id, channel, variant, wake)
+            channel.direct.discard(watcher)
+            self._leave(game_id, channel, watcher.variant, watcher.wake)
 
     def _join(self, game_id: bytes, variant: Variant | None, wake: threading.Event) -> Channel:
         with self._lock:
@@ -278,8 +336,37 @@ class Hub:
         except (Unavailable, Archived):
             channel.behind = True
         if channel.version > before:
-            for wake in list(channel.wakes):
+            served = self._send(channel, before)
+            for wake in channel.wakes - served:
                 wake.set()
+
+    def _send(self, channel: Channel, before: int) -> set[threading.Event]:
+        """Send the frames behind version ``before`` to those who wait for nothing else. Answers whom not to wake."""
+        served = set[threading.Event]()
+        version, ready = channel.version, dict[tuple[Variant, bool], bytes]()
+        if channel.closed:  # its end is told by the watcher's own iterator
+            return served
+        for number, watcher in enumerate(list(channel.direct), 1):
+            if number % _AT_ONCE == 0:
+                time.sleep(0)  # players' requests come in between
+            if not watcher.waiting or watcher.cursor != before or watcher.line is None:
+                continue
+            kind = watcher.variant, watcher.chunked
+            if (data := ready.get(kind)) is None:
+                data = b"".join(channel.since(before, version, watcher.variant) or ())
+                if data and watcher.chunked:
+                    data = b"%x\r\n%b\r\n" % (len(data), data)
+                ready[kind] = data
+            if not data:
+                continue
+            try:
+                sent = watcher.line.send_now(data)
+            except OSError:  # woken, it finds out by itself
+                continue
+            watcher.cursor, watcher.rest = version, data[sent:]
+            if sent == len(data):
+                served.add(watcher.wake)
+        return served
 
     def _show(self, channel: Channel, event: Event, *, live: bool) -> None:
         """Fold one event; a live one gets its frames, what was written before is read from the log by who asks."""
@@ -485,7 +572,10 @@ def game_stream(deps: "Deps", view: View, caller: Caller, after: int, language: 
     assert create is not None
     delay = 0 if view.seats or caller.sees_all else delay_ms(create.watching)
     place = deps.limits.stream(caller.player, address_of(request.environ, deps.config.proxies))
-    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay), place)
+    connection = request.environ.get("gunicorn.socket")
+    line = connection if getattr(connection, "plain", False) else None
+    chunked = request.environ["SERVER_PROTOCOL"] == "HTTP/1.1"
+    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay, line, chunked), place)
 
 
 def own_stream(deps: "Deps", player: bytes) -> Response:

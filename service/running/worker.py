@@ -100,36 +100,36 @@ class _Prompt:
 
 class _Whole:
     """A connection on which the first thing to be sent waits for the second: each packet costs both sides a system
-    call, and whoever waits for it a turn of the processor. Who reads nothing for ANNALS_PATIENCE_S is gone."""
+    call, and whoever waits for it a turn of the processor."""
 
-    def __init__(self, sock: Any) -> None:
+    def __init__(self, sock: Any, plain: bool) -> None:
         self._sock = sock
+        self.plain = plain
+        """Is what is sent what goes out, without TLS?"""
         self._first: bytes | None = b""
 
     def sendall(self, data: bytes) -> None:
         if self._first == b"":
             self._first = data
         elif self._first is None:
-            self._send(data)
+            self._sock.sendall(data)
         else:
             first, self._first = self._first, None
-            self._send(first + data)
+            self._sock.sendall(first + data)
 
     def flush(self) -> None:
         """Send what still waits."""
         if self._first:
             first, self._first = self._first, None
-            self._send(first)
+            self._sock.sendall(first)
 
-    def _send(self, data: bytes) -> None:
-        self._sock.settimeout(_config.patience_s)
+    def send_now(self, data: bytes) -> int:
+        """Send without waiting: how many bytes went out. Only where it is plain, and the head of an answer is out."""
         try:
-            for start in range(0, len(data), _PIECE):
-                self._sock.sendall(data[start : start + _PIECE] if len(data) > _PIECE else data)
-        except TimeoutError as error:
-            raise BrokenPipeError(errno.EPIPE, "the client reads nothing") from error
-        finally:
-            self._sock.settimeout(None)
+            sent: int = self._sock._sock.send(data)  # beneath, gevent's sockets never wait
+        except BlockingIOError:
+            return 0
+        return sent
 
     def sendfile(self, *arguments: Any) -> Any:
         self.flush()
@@ -166,7 +166,7 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         """As Gunicorn does it, with the head of the answer in the same packet as the beginning of its body."""
         self._served.add(gevent.getcurrent())
         req.body = _Prompt(req)
-        whole = _Whole(sock)
+        whole = _Whole(sock, not self.cfg.is_ssl)
         try:
             super().handle_request(listener_name, req, whole, addr)
         finally:

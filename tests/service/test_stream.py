@@ -579,3 +579,103 @@ def test_seats_see_at_once_what_watchers_see_later(house: Any) -> None:
 def test_nobody_watches_a_private_table_from_outside(house: Any, refusal: Any) -> None:
     table = house.player().opens(visibility="private")
     assert refusal(house.player("Bob").get(f"{table.path}/events", SSE)) == "404 game-not-found"
+
+
+# -- past the server ---------------------------------------------------------------------------------------------------
+
+
+class FakeLine:
+    """A connection that takes so many bytes at once, then and again fails."""
+
+    def __init__(self, room_for: int = 1_000_000) -> None:
+        self.room_for = room_for
+        self.got = b""
+        self.broken = False
+        self.waited: list[bytes] = []
+
+    def send_now(self, data: bytes) -> int:
+        if self.broken:
+            raise BrokenPipeError
+        self.got += data[: self.room_for]
+        return min(len(data), self.room_for)
+
+    def sendall(self, data: bytes) -> None:
+        self.waited.append(data)
+        self.got += data
+
+
+def direct(room: Room, game_id: bytes, line: FakeLine, chunked: bool = False) -> Watcher:
+    """A watcher who has seen everything and waits, and to whom frames can be sent past the server."""
+    after = room.position(game_id).version
+    watcher = Watcher(room.hub.watch(game_id, after, "en", line=line, chunked=chunked))
+    watcher.until(lambda w: HEARTBEAT in w.raw)
+    return watcher
+
+
+def waited_for(condition: Callable[[], bool]) -> None:
+    pause = threading.Event()
+    for _ in range(2_000):
+        if condition():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it does not come to pass")
+
+
+def test_who_waits_is_sent_new_frames_past_the_server_and_gets_each_once(room: Room) -> None:
+    game_id, line = room.started(), FakeLine()
+    watcher = direct(room, game_id, line)
+    version = room.position(game_id).version
+    for _ in range(20):
+        room.act(game_id)
+    now = room.position(game_id).version
+
+    def seqs() -> list[int | None]:
+        return [message.id for message in [*watcher.messages, *read(line.got)]]
+
+    waited_for(lambda: len(seqs()) == now - version)
+    assert sorted(number for number in seqs() if number) == list(range(version + 1, now + 1))
+    assert line.got
+    assert line.waited == []
+
+
+def test_what_does_not_go_out_at_once_goes_out_behind_it_and_before_all_else(room: Room) -> None:
+    game_id, line = room.started(), FakeLine(room_for=10)
+    watcher = direct(room, game_id, line)
+    version = room.position(game_id).version
+    room.act(game_id)
+    waited_for(lambda: [message.id for message in read(line.got)] == [version + 1])
+    assert len(line.waited) == 1
+    room.resign_all(game_id)
+    watcher.until(lambda w: w.ended)
+    assert watcher.events[-1] == "end"
+    seqs = [message.id for message in [*read(line.got), *watcher.messages] if message.id]
+    assert sorted(seqs) == list(range(version + 1, room.position(game_id).version + 1))
+
+
+def test_a_chunk_has_its_length_before_it(room: Room) -> None:
+    game_id, line = room.started(), FakeLine()
+    direct(room, game_id, line, chunked=True)
+    room.act(game_id)
+    waited_for(lambda: line.got.endswith(b"\r\n"))
+    size, _, rest = line.got.partition(b"\r\n")
+    assert len(rest) == int(size, 16) + 2
+    assert rest.startswith(b"id: ")
+
+
+def test_a_connection_that_is_gone_is_found_out_by_who_writes_to_it_next(room: Room) -> None:
+    game_id, line = room.started(), FakeLine()
+    watcher = direct(room, game_id, line)
+    line.broken = True
+    version = room.position(game_id).version
+    room.act(game_id)
+    watcher.until(lambda w: w.seqs == [version + 1])
+
+
+def test_who_sees_later_is_sent_nothing_past_the_server(room: Room) -> None:
+    game_id, line = room.started("delayed:60"), FakeLine()
+    watcher = Watcher(room.hub.watch(game_id, room.position(game_id).version, "en", 60_000, line=line))
+    watcher.until(lambda w: HEARTBEAT in w.raw)
+    room.act(game_id)
+    room.clock.now_ms += 60_001
+    watcher.until(lambda w: bool(w.seqs))
+    assert line.got == b""
