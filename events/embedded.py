@@ -228,21 +228,21 @@ class Database:
     def __init__(self, client: redis.Redis, server: Embedded | None = None) -> None:
         self.client, self.server = client, server
 
-    def ensure(self) -> bool:
+    def ensure(self, timeout: float = 60.0) -> bool:
         """Start an embedded server again if it died; True if it did.
 
         :raises ServerFailed: it does not come up.
         """
-        return self.server is not None and self.server.ensure()
+        return self.server is not None and self.server.ensure(timeout)
 
-    def close(self) -> None:
+    def close(self, timeout: float = 60.0) -> None:
         """Let go of it.
 
         :raises ServerFailed: an embedded server does not stop.
         """
         self.client.close()
         if self.server is not None:
-            self.server.stop()
+            self.server.stop(timeout)
 
 
 def open_database(data: Path, url: str | None = None, *, in_memory: bool = False, fsync: Fsync = "always") -> Database:

@@ -145,6 +145,21 @@ def _paused(scene: Scene) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
+def _stuck(scene: Scene) -> None:
+    """The database stands still; the clerk ends meanwhile, and is started again; then the service is asked to stop."""
+    process, database, clerk = scene.site.process, scene.site.database(), scene.site.clerk()
+    assert process is not None
+    os.kill(database, signal.SIGSTOP)
+    try:
+        os.kill(clerk, signal.SIGKILL)
+        until(lambda: scene.site.clerk() != clerk, "no clerk is started while the database stands still", 20)
+        process.send_signal(signal.SIGTERM)
+        process.wait(40)
+    finally:
+        os.kill(database, signal.SIGCONT)
+    scene.start_again()
+
+
 def _partition(scene: Scene) -> None:
     assert scene.proxy is not None
     scene.proxy.set("silent")
@@ -235,6 +250,9 @@ FAULTS: Final[Sequence[Fault]] = (
         without=("watched later",),
     ),
     Fault("rolling", "rolling restart of the workers under SIGHUP and SIGTERM", _rolling),
+    Fault(
+        "stuck", "the database stands still, the clerk is killed, the service is asked to stop; then a start", _stuck
+    ),
     Fault("restart", "SIGTERM to the service, then a start", _restart),
 )
 

@@ -31,6 +31,8 @@ from service.config import Config
 if TYPE_CHECKING:
     import redis
 
+    from events.embedded import Database
+
 LEASH: Final = "ANNALS_LEASH"
 """File descriptor of the pipe whose other end the supervisor holds (set for its children only)."""
 LISTENER: Final = "ANNALS_LISTENER"
@@ -40,6 +42,8 @@ _BUSY_S: Final = 8.0
 """How long a start waits for a port that is busy."""
 _START_S: Final = 60.0
 _STOP_S: Final = 10.0
+_HANGS_S: Final = 5.0
+"""How long the database may give no answer before that is told."""
 _HEALTHY_S: Final = 10.0
 _MOST_PAUSE_S: Final = 5.0
 _GIVE_UP: Final = 5
@@ -170,9 +174,9 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
         fsync = "always" if config.durability == "none" else config.durability
         try:
             database = open_database(config.data, config.redis_url or None, fsync=fsync)
-            cleanup.callback(database.close)
         except (ServerFailed, OSError, ValueError) as error:
             raise CannotServe(str(error)) from error
+        cleanup.callback(_let_go, database)
         if not _prepare(database.client, config, stopping):
             return
         url = config.redis_url if database.server is None else database.server.url
@@ -196,12 +200,9 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
         for child in children:
             child.start()
 
+        cleanup.enter_context(_keeping(database))
+
         def tend() -> bool:
-            try:
-                if database.ensure():
-                    _tell("the database had ended; it runs again")
-            except ServerFailed as error:
-                _tell(f"the database does not come up: {error}")
             for child in children:
                 child.tend()
             return all(child.deaths < _GIVE_UP for child in children)
@@ -210,6 +211,51 @@ def _supervise(config: Config, listener: socket.socket, address: str, stopping: 
         while not stopping.wait(_TEND_S):
             tend()
         _tell("stopping")
+
+
+@contextmanager
+def _keeping(database: "Database") -> Iterator[None]:
+    """Start an embedded database again whenever it ends, for a block. In a thread: one that hangs takes its time."""
+    from events.embedded import ServerFailed
+
+    if database.server is None:
+        yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        told = ""
+        while not over.wait(_TEND_S):
+            try:
+                started = database.ensure(_HANGS_S)
+            except (ServerFailed, OSError) as error:
+                if str(error) != told:
+                    _tell(f"the database does not come up: {error}")
+                told = str(error)
+                continue
+            if started or told:
+                _tell("the database had ended; it runs again" if started else "the database answers again")
+            told = ""
+
+    thread = threading.Thread(target=look, name="database", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()  # else it would start what is about to be stopped
+
+
+def _let_go(database: "Database") -> None:
+    """
+    :raises CannotServe: an embedded database does not stop.
+    """
+    from events.embedded import ServerFailed
+
+    try:
+        database.close(_STOP_S)
+    except ServerFailed as error:
+        raise CannotServe(f"the database is left running: {error}") from error
 
 
 def _stop(children: list[Child]) -> None:
