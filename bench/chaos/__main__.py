@@ -98,8 +98,8 @@ def suffer(fault: Fault, seconds: float, clients: int = 12, keep: Path | None = 
         try:
             site.start()
             _suffer(fault, site, more, seconds, clients, outcome, stack)
-        except NotSo as error:
-            outcome.lines.append(str(error))
+        except RuntimeError as error:
+            outcome.lines.append(f"{type(error).__name__}: {error}")
     outcome.seconds = time.monotonic() - begun
     return outcome
 
@@ -143,10 +143,9 @@ def _recover(load: Load, struck: float, outcome: Outcome) -> None:
 
     def firsts() -> dict[str, float]:
         first: dict[str, float] = {}
-        for one in load.acknowledged():
-            if one.ended > struck and one.began > struck - 60:
-                name = one.client.partition(".")[0]
-                first[name] = min(first.get(name, math.inf), one.ended - struck)
+        for one in load.acknowledged(struck):
+            name = one.client.partition(".")[0]
+            first[name] = min(first.get(name, math.inf), one.ended - struck)
         return first
 
     try:
@@ -176,7 +175,7 @@ def _calm(load: Load, struck: float, outcome: Outcome) -> None:
 
 def _p99(load: Load, begun: float, ended: float) -> float | None:
     """The p99 latency (ms) of the requests that were acknowledged in a stretch of time; None: there were none."""
-    took = sorted((one.ended - one.began) * 1000 for one in load.acknowledged() if begun <= one.ended < ended)
+    took = sorted((one.ended - one.began) * 1000 for one in load.acknowledged(begun) if one.ended < ended)
     return took[min(len(took) - 1, len(took) * 99 // 100)] if took else None
 
 

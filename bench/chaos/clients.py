@@ -5,11 +5,13 @@ same idempotency key, for as long as it takes.
 """
 
 import http.client
+import itertools
+import math
 import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -134,6 +136,8 @@ class Told:
     """What clients have in common: the record, and what the service may be held to besides."""
 
     seen: list[Sent | Read | Watched] = field(default_factory=list)
+    acknowledged: list[Sent] = field(default_factory=list)
+    """Those of them that were acknowledged, in the order in which they were answered."""
     unclear: Counter[str] = field(default_factory=Counter)
     """Answers that tell a client nothing it could go by."""
     broken: Counter[str] = field(default_factory=Counter)
@@ -158,13 +162,20 @@ class Load:
     """Clients and watchers at work, from `begin` to `end`."""
 
     def __init__(
-        self, host: str, port: int, clients: int = 12, watchers: int = 4, seed: int = 0, without: Container[str] = ()
+        self,
+        host: str,
+        port: int,
+        clients: int = 12,
+        watchers: int = 4,
+        seed: int = 0,
+        without: Container[str] = (),
+        stay_s: float = math.inf,
     ) -> None:
         self.told = Told()
         kinds = [kind for kind in KINDS if kind.name not in without]
         self.stopping, self.giving_up = threading.Event(), threading.Event()
         self.players = [Player(f"c{n}", self, host, port, kinds[n % len(kinds)], seed + n) for n in range(clients)]
-        self.watchers = [Watcher(f"w{n}", self, host, port, seed + n) for n in range(watchers)]
+        self.watchers = [Watcher(f"w{n}", self, host, port, seed + n, stay_s) for n in range(watchers)]
 
     def begin(self) -> "Load":
         for thread in (*self.players, *self.watchers):
@@ -187,9 +198,9 @@ class Load:
             thread.join(TIMEOUT_S + 5)
         return left
 
-    def acknowledged(self) -> list[Sent]:
-        """Requests that were acknowledged so far."""
-        return [one for one in list(self.told.seen) if isinstance(one, Sent) and one.outcome == "acknowledged"]
+    def acknowledged(self, since: float = 0.0) -> list[Sent]:
+        """Requests that were acknowledged from some time on, the newest first."""
+        return list(itertools.takewhile(lambda one: one.ended >= since, reversed(self.told.acknowledged)))
 
     def _behind(self) -> list[str]:
         behind = []
@@ -434,16 +445,20 @@ class Player(threading.Thread):
     def _saw(self, one: Sent | Read) -> None:
         with self._told.lock:
             self._told.seen.append(one)
+            if isinstance(one, Sent) and one.outcome == "acknowledged":
+                self._told.acknowledged.append(one)
             version = one.version
             if version is not None and version > self._told.ends.get(one.game, 0):
                 self._told.ends[one.game] = version
 
 
 class Watcher(threading.Thread):
-    """Watches one game after the other by Server-Sent Events, and resumes wherever it was cut off."""
+    """Watches one game after the other by Server-Sent Events, and resumes wherever it was cut off. Leaves a game when
+    it is over, or has stayed ``stay_s`` seconds."""
 
-    def __init__(self, name: str, load: Load, host: str, port: int, seed: int) -> None:
+    def __init__(self, name: str, load: Load, host: str, port: int, seed: int, stay_s: float) -> None:
         super().__init__(name=name, daemon=True)
+        self._stay_s = stay_s
         self.watched: Watched | None = None
         self.resumed = 0
         self._load, self._told, self._host, self._port = load, load.told, host, port
@@ -464,14 +479,20 @@ class Watcher(threading.Thread):
             self._told.seen.append(watched)
         self.watched = watched
         headers = {"Accept": "text/event-stream"}
-        while not watched.over and not self._load.giving_up.is_set():
+        leaving = time.monotonic() + self._stay_s
+
+        def gone() -> bool:
+            left = time.monotonic() > leaving and not self._load.stopping.is_set()
+            return watched.over or left or self._load.giving_up.is_set()
+
+        while not gone():
             connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_S)
             last = str(watched.after + len(watched.events))
             try:
                 connection.request("GET", f"{path}/events", headers=headers | {"Last-Event-ID": last})
                 response = connection.getresponse()
                 if response.status == 200:
-                    self._follow(watched, response)
+                    self._follow(watched, response, gone)
                 elif response.status != 503:
                     with self._told.lock:
                         self._told.unclear[f"a stream: {response.status}"] += 1
@@ -479,18 +500,18 @@ class Watcher(threading.Thread):
                 pass  # resumed below
             finally:
                 connection.close()
-            if not watched.over:
+            if not gone():
                 self.resumed += 1
                 self._load.giving_up.wait(0.2)
 
-    def _follow(self, watched: Watched, response: http.client.HTTPResponse) -> None:
+    def _follow(self, watched: Watched, response: http.client.HTTPResponse, gone: Callable[[], bool]) -> None:
         for kind, number, data in messages(response):
             if kind == "end":
                 watched.over = True
                 return
             if number is not None:
                 watched.events.append((number, bytes.fromhex(msgspec.json.decode(data)["hash"])))
-            if self._load.giving_up.is_set():
+            if gone():
                 return
 
 

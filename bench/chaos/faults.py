@@ -17,7 +17,9 @@ from bench.chaos import skewed
 from bench.chaos.clients import Load
 from bench.chaos.proxy import Proxy
 from bench.chaos.site import Site, until
+from bench.clusters import Cluster, Node, Watched, cluster, watched
 from events.embedded import Embedded
+from events.log import Unavailable
 
 HOUR_NS: Final = 3_600_000_000_000
 DISK_MIB: Final = 32
@@ -37,6 +39,8 @@ class Scene:
     disk: Path | None = None
     """A small file system of its own, with all that the service keeps."""
     clock: Path | None = None
+    cluster: Cluster | None = None
+    watched: Watched | None = None
     ended: float | None = None
     """When the fault was over, where that was before its function returns."""
     dice: random.Random = field(default_factory=lambda: random.Random(6))
@@ -85,6 +89,16 @@ def _with_a_clock(folder: Path, stack: ExitStack) -> tuple[Site, dict[str, objec
     (hooks / "sitecustomize.py").write_text(Path(skewed.__file__).read_text())
     environment = {"PYTHONPATH": os.pathsep.join([str(hooks), os.getcwd()]), "CHAOS_CLOCK": str(clock)}
     return Site(folder, environment=environment), {"clock": clock}
+
+
+def _on_a_cluster(folder: Path, stack: ExitStack) -> tuple[Site, dict[str, object]]:
+    made = stack.enter_context(cluster())
+    return Site(folder, made.url, {"ANNALS_REPLICAS": "1"}), {"cluster": made}
+
+
+def _with_sentinels(folder: Path, stack: ExitStack) -> tuple[Site, dict[str, object]]:
+    made = stack.enter_context(watched())
+    return Site(folder, made.url, {"ANNALS_REPLICAS": "1"}), {"watched": made}
 
 
 @dataclass(frozen=True)
@@ -158,6 +172,36 @@ def _stuck(scene: Scene) -> None:
     finally:
         os.kill(database, signal.SIGCONT)
     scene.start_again()
+
+
+def _master(scene: Scene) -> None:
+    """Its replica takes its place. It comes back 4 s later, as a replica: until then nothing of its games can be
+    acknowledged, because a replica must have it too."""
+    assert scene.cluster is not None
+    node = scene.cluster.master_of("{s0}:feed")
+    node.kill()
+    scene.hold(4)
+    node.start()
+    until(lambda: scene.cluster is not None and scene.cluster.whole() and scene.cluster.replicated(), "it is not whole")
+
+
+def _named(scene: Scene) -> None:
+    """The same of a single server, whose successor the sentinels name."""
+    assert scene.watched is not None
+    node = scene.watched.master()
+    node.kill()
+    scene.hold(4)
+    until(lambda: _another(scene.watched, node), "no other master is named")
+    scene.watched.follow(node)
+    until(scene.watched.replicated, "it is not replicated")
+
+
+def _another(servers: Watched | None, node: Node) -> bool:
+    assert servers is not None
+    try:
+        return servers.master() is not node
+    except Unavailable:
+        return False
 
 
 def _partition(scene: Scene) -> None:
@@ -253,6 +297,8 @@ FAULTS: Final[Sequence[Fault]] = (
     Fault(
         "stuck", "the database stands still, the clerk is killed, the service is asked to stop; then a start", _stuck
     ),
+    Fault("master", "kill -9 of a cluster's master (3 + 3), back after 4 s", _master, setting=_on_a_cluster),
+    Fault("sentinel", "kill -9 of the master that sentinels watch, back after 4 s", _named, setting=_with_sentinels),
     Fault("restart", "SIGTERM to the service, then a start", _restart),
 )
 
