@@ -480,7 +480,9 @@ def test_every_page_speaks_its_language_and_fits_a_phone(visitor: Any, finished:
         assert not re.search(r"\bweb\.|undefined|\{\w+\}", ada.page.inner_text("body")), path
         nameless = ada.page.evaluate(NAMELESS)
         assert nameless == [], path
-        assert ada.page.locator("h1").count() == 1, path
+        assert ada.page.evaluate(MISSHAPEN) == [], path
+        ada.page.keyboard.press("Tab")
+        assert ada.page.evaluate("document.activeElement.className") == "skip", path
 
 
 def test_text_can_be_read_in_light_and_dark(visitor: Any, finished: str) -> None:
@@ -491,6 +493,28 @@ def test_text_can_be_read_in_light_and_dark(visitor: Any, finished: str) -> None
             ready(one.page, template)
             assert one.page.evaluate(CONTRAST) == [], (scheme, template)
 
+
+MISSHAPEN = """() => {
+  const all = selector => [...document.querySelectorAll(selector)], wrong = [], ids = new Set();
+  const bad = (what, one) => wrong.push(`${what}: ${one.outerHTML.slice(0, 90)}`);
+  for (const one of all('[id]')) ids.has(one.id) ? bad('the same id twice', one) : ids.add(one.id);
+  for (const one of all('[aria-labelledby], label[for], output[for]')) {
+    const names = (one.getAttribute('aria-labelledby') ?? one.getAttribute('for')).split(' ');
+    if (names.some(name => !ids.has(name))) bad('refers to nothing', one);
+  }
+  for (const one of all('[tabindex]')) if (one.tabIndex > 0) bad('before its place in the order', one);
+  for (const one of all('img:not([alt])')) bad('no words for it', one);
+  for (const one of all('li')) if (!one.parentElement.matches('ul:not([role]), ol:not([role])')) bad('in no list', one);
+  for (const one of all('th')) if (!one.textContent.trim()) bad('a heading of nothing', one);
+  let level = 0;
+  for (const one of all('h1, h2, h3, h4, h5, h6')) {
+    if (!one.checkVisibility()) continue;
+    if (Number(one.tagName[1]) > level + 1) bad('a level was left out', one);
+    level = Number(one.tagName[1]);
+  }
+  if (all('h1').length !== 1 || all('main').length !== 1) wrong.push('not one title, one main part');
+  return wrong;
+}"""
 
 NAMELESS = """() => [...document.querySelectorAll('a, button, input, select, svg [role=button]')]
   .filter(one => one.checkVisibility())
