@@ -21,6 +21,7 @@ from bench.processes import PROC, descendants
 from events.log import Unavailable
 from events.notes import Signer
 from events.redis_log import Keys
+from service.proofs.log_folder import LOCK
 
 ROOT = Path(__file__).resolve().parents[2]
 ORIGIN = "several.example/games"
@@ -218,16 +219,30 @@ def test_any_request_may_go_to_any_service_on_a_cluster_and_whoever_is_killed_is
         player.acts(3)
         replaced.join()
 
-        one.kill()  # its worker, and the process of its clerk and sequencer
-        left = Player(lambda: two.url, player.token, player.game, player.acknowledged, player.problems, player.asked)
-        left.acts(3)
+        gone, other = (one, two) if writes_the_log(one, tmp_path) else (two, one)
+        (waiting,) = other.processes("clerk")
+        os.kill(waiting, signal.SIGSTOP)  # so that all work falls to the one
+        player.acts(1)
+        player.turn()
+        gone.kill()  # its worker, and the process of its clerk and sequencer
+        os.kill(waiting, signal.SIGCONT)
+        left = Player(lambda: other.url, player.token, player.game, player.acknowledged, player.problems, player.asked)
+        left.acts(2)
         left.call("POST", f"{left.game}/seats/1/resign")
         until(lambda: left.call("GET", left.game)["status"] == "finished", "the other clerk plays on alone", SLOW_S)
         left.check()
-        proof = f"{left.game}/proofs/close"
-        until(lambda: HTTP.get(two.url + proof).status_code == 200, "the other sequencer enters its end", SLOW_S)
+        proof = f"{other.url}{left.game}/proofs/close"
+        until(lambda: HTTP.get(proof).status_code == 200, "the other sequencer enters its end", SLOW_S)
         assert left.call("GET", "/v1/games?status=finished")["games"], "and the lists are kept"
         assert left.problems <= {"unavailable", "outcome-unknown"}
+
+
+def writes_the_log(service: Service, folder: Path) -> bool:
+    """Does a process of a service hold the lock of the log of games?"""
+    inode = (folder / "log" / LOCK).stat().st_ino
+    holders = [line.split() for line in Path("/proc/locks").read_text().splitlines() if line.endswith(" 0 EOF")]
+    pids = {int(words[4]) for words in holders if words[5].endswith(f":{inode}") and words[1] == "FLOCK"}
+    return bool(pids & set(service.processes("clerk")))
 
 
 def replace(nodes: Cluster, key: str, master: Node) -> None:
