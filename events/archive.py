@@ -282,7 +282,7 @@ class _Folded:
 
 
 def _is_roll(x: Any) -> bool:
-    return type(x) is list and len(x) == 3 and type(x[1]) is bytes and type(x[2]) is list
+    return isinstance(x, list | tuple) and len(x) == 3 and type(x[1]) is bytes and isinstance(x[2], list | tuple)
 
 
 def _signed(event: Event) -> SignedAction | None:

@@ -144,7 +144,9 @@ class Backup:
     def beside(self) -> Iterator[tuple[bytes, bytes, Any, int | None]]:
         """(key, type, value, time of its end in ms since 1970) of what lay beside the log."""
         with zstd.open(self.path / BESIDE, "rb") as file:
-            yield from msgpack.Unpacker(file, raw=True)
+            rows = iter(msgpack.Unpacker(file, raw=True))
+            next(rows)
+            yield from rows
 
     @property
     def log(self) -> LogFolder | None:
@@ -273,6 +275,7 @@ _READ: Final[dict[bytes, Command]] = {
 def _beside(deps: "Deps", path: Path) -> None:
     wire = Wire(deps.redis)
     with zstd.open(path, "wb") as file:
+        file.write(msgpack.packb(FORMAT))  # a frame of nothing would not be written at all
         for name in names_beside(wire):
             (kind,) = wire.call(("TYPE", name))
             kind = kind.encode() if isinstance(kind, str) else kind

@@ -355,6 +355,12 @@ def test_a_backup_comes_into_an_empty_database_only(kept: Any, tmp_path: Path) -
         restore(kept.deps, Backup.open(tmp_path / "backup"))
 
 
+def test_a_backup_of_nothing_comes_back_as_nothing(kept: Any, anew: Anew, tmp_path: Path) -> None:
+    make_backup(kept.deps, tmp_path / "backup", "test")
+    assert restore(anew.deps, Backup.open(tmp_path / "backup")).streams == 0
+    assert list(anew.deps.log.games()) == []
+
+
 def test_a_damaged_game_is_left_out_and_said(kept: Any, tmp_path: Path, capsys: Any) -> None:
     bad, good = on(kept, playing(kept)), on(kept, playing(kept))
     kept.redis.xdel(Keys.of(bytes.fromhex(bad.id)).stream, "7-0")
