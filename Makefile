@@ -16,7 +16,7 @@ endef
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench golden screenshots lock clean
+.PHONY: help run test check bench chaos soak golden screenshots lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,12 @@ check: .venv/.test ## ruff, mypy --strict, the one-way imports, tsc --checkJs
 
 bench: .venv/.test ## measure against ceilings and peers, write bench/results.json
 	$(venv)/python -m bench $(ARGS)
+
+chaos: .venv/.test ## break what can break under load, judge what clients were told (ARGS=names, --seconds)
+	$(venv)/python -m bench.chaos $(ARGS)
+
+soak: .venv/.test ## both games for 20 minutes with watchers and faults: memory, files, latency (ARGS=--minutes)
+	$(venv)/python -m bench.soak $(ARGS)
 
 golden: .venv/.test ## tell the golden playthroughs anew, and write their digests and the names that are stored
 	$(venv)/python -m tests.golden.write
