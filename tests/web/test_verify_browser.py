@@ -31,6 +31,8 @@ def test_a_game_is_checked_in_the_browser(visitor: Any, finished: str, language:
     assert page.text_content("#verdict h2") == said["verdict.title.VERIFIED WITH LIMITS"]
     assert said["limit.rules-not-folded"] in page.inner_text("#limits")
     assert page.inner_text("#about") == said["audit.found-here"]
+    assert said["verdict.title.VERIFIED WITH LIMITS"] in page.inner_text("#theirs")  # the server's stands beside
+    assert said["result.NOT CHECKED"] in page.inner_text("#checks li:first-child strong .result")  # it opened no file
 
 
 def test_a_policy_of_ones_own_is_believed_and_not_the_servers(visitor: Any, finished: str, tmp_path: Path) -> None:

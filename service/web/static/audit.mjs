@@ -11,15 +11,26 @@ const moment = (event) => element("a", say("moment", { number: event }), { href:
 /** The rules of the game, as the page links to them. @param {string} rule */
 const paragraph = (rule) => element("a", say("rule", { number: rule }), { href: `${document.querySelector(".tabs [href^='/rules/']")?.getAttribute("href")}#${rule}` });
 
-/** @param {any} found */
-function show(found) {
+/** @param {string} result */
+const named = (result) => words[`result.${result}`] ?? result;
+
+/** What was found; beside it, where it is given, what the server found. @param {any} found @param {any} [theirs] */
+function show(found, theirs) {
   const head = element("h2", found.words, { class: `verdict ${LOOK[found.verdict] ?? ""}` });
   const said = element("p", [say("audit.events", { count: found.events }), words[`verdict.${found.verdict}`]].filter(Boolean).join(" "));
   by("verdict").replaceChildren(head, said);
+  /** @param {any} check */
+  const other = (check) => theirs?.checks.find((/** @type {any} */ one) => one.id === check.id && one.result !== check.result);
+  if (theirs) {
+    const count = found.checks.length, same = count - found.checks.filter(other).length;
+    by("verdict").append(element("p", say("audit.beside", { verdict: theirs.words, count, same }), { id: "theirs" }));
+  }
   if (found.event !== null) by("verdict").append(moment(found.event));
   by("checks").replaceChildren(...found.checks.map((/** @type {any} */ check) => {
     const row = element("li", "", { class: "card" });
-    row.append(element("span", words[`result.${check.result}`] ?? check.result, { class: `result ${check.result}` }), element("strong", check.name), element("p", check.said));
+    row.append(element("span", named(check.result), { class: `result ${check.result}` }), element("strong", check.name), element("p", check.said));
+    const differs = other(check);
+    if (differs) row.querySelector("strong").append(" ", element("span", say("audit.theirs", { result: named(differs.result) }), { class: `result ${differs.result}` }));
     if (check.detail) {
       const exactly = element("details");
       exactly.append(element("summary", words["audit.exactly"]), element("p", check.detail, { lang: "en", class: "dim" }));
@@ -60,7 +71,7 @@ async function here(theirs) {
     words: words[`verdict.title.${found.verdict}`],
     checks: found.checks.map((check) => ({ ...check, name: same(theirs.checks, check.id)?.name ?? check.id, said: sentence(check) })),
     limits: [...found.limits.map((one) => ({ text: same(theirs.limits, one.id)?.text ?? words[`limit.${one.id}`] ?? one.id })), ...own],
-  });
+  }, theirs);
   by("about").textContent = words["audit.found-here"];
   by("about").scrollIntoView();
   by("verdict").dataset.by = "verify.mjs";
