@@ -69,7 +69,7 @@ def measure(service: Served, steps: int, pause: int) -> None:
             kept = "" if round_ else " (nothing kept)"
             print(
                 f"{path}{kept}: html {first['html']:.0f} ms, first paint, with its picture, {first['painted']:.0f} ms; "
-                f"{sum(weight.values()) / 1000:.1f} kB in {len(weight)} answers"
+                f"{sum(size for size in weight.values() if size > 0) / 1000:.1f} kB in {len(weight)} answers"
             )
         page.wait_for_timeout(1000)
         cdp = page.context.new_cdp_session(page)
