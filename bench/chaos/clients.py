@@ -88,8 +88,8 @@ class Link:
         """
         assert self._connection is not None
         try:
-            response = self._connection.getresponse()
-            data = response.read()
+            with self._connection.getresponse() as response:
+                data = response.read()
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise Gone(type(error).__name__, sent=True) from error
@@ -224,6 +224,12 @@ class Player(threading.Thread):
         self._headers: dict[str, str] = {}
 
     def run(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._link.close()
+
+    def _run(self) -> None:
         registered = self._until_answered(self._link, "POST", "/v1/players", {"name": self.name})
         if registered is None:
             return
@@ -233,15 +239,14 @@ class Player(threading.Thread):
             if game is None:
                 break
             others = [
-                threading.Thread(target=self._play, args=(game, number), daemon=True)
+                threading.Thread(target=self._other_hand, args=(game, number), daemon=True)
                 for number in range(1, self.kind.hands)
             ]
             for other in others:
                 other.start()
-            self._play(game, 0)
+            self._play(game, 0, self._link)
             for other in others:
                 other.join()
-        self._link.close()
 
     # -- a table -----------------------------------------------------------------------------------------------------
 
@@ -269,9 +274,15 @@ class Player(threading.Thread):
                 self._until_answered(link, "POST", f"{path}/start", {})
         return None
 
-    def _play(self, path: str, hand: int) -> None:
+    def _other_hand(self, path: str, hand: int) -> None:
+        link = Link(self._host, self._port)
+        try:
+            self._play(path, hand, link)
+        finally:
+            link.close()
+
+    def _play(self, path: str, hand: int, link: Link) -> None:
         client = self.name if hand == 0 else f"{self.name}.{hand}"
-        link = self._link if hand == 0 else Link(self._host, self._port)
         game_id = bytes.fromhex(path.rpartition("/")[2])
         tag, looks = "", 0
         while not self._load.stopping.is_set():
@@ -490,12 +501,12 @@ class Watcher(threading.Thread):
             last = str(watched.after + len(watched.events))
             try:
                 connection.request("GET", f"{path}/events", headers=headers | {"Last-Event-ID": last})
-                response = connection.getresponse()
-                if response.status == 200:
-                    self._follow(watched, response, gone)
-                elif response.status != 503:
-                    with self._told.lock:
-                        self._told.unclear[f"a stream: {response.status}"] += 1
+                with connection.getresponse() as response:
+                    if response.status == 200:
+                        self._follow(watched, response, gone)
+                    elif response.status != 503:
+                        with self._told.lock:
+                            self._told.unclear[f"a stream: {response.status}"] += 1
             except (OSError, http.client.HTTPException):
                 pass  # resumed below
             finally:
