@@ -12,22 +12,26 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-_SECRET = re.compile(r"(?i)bearer\s+\S+")
+_SECRET = re.compile(
+    r"(?i:bearer)\s+[^\s\"]+|annals_[\w-]{16,}|PRIVATE\+KEY\+[^\s\"]+|(?<=://)[^\s/@\"]*:[^\s@\"]*(?=@)", re.ASCII
+)
+"""A token, a signing key, the user and password of an address: wherever in a line they stand, in a traceback too."""
+_MARKS = ("earer", "EARER", "annals_", "KEY+", "@")
+"""A line without any of these has none: to look for them takes a tenth of the time."""
 _SECRET_KEYS = frozenset(("authorization", "token", "master", "tail", "key", "keys", "cookie", "password", "secret"))
 
 
 def _redact(_: Any, __: str, entry: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """The last guard: what should never have been handed to a logger does not leave it."""
-    for key, value in entry.items():
+    """What should never have been handed to a logger under such a name does not leave it."""
+    for key in entry:
         if key.lower() in _SECRET_KEYS:
             entry[key] = "[redacted]"
-        elif isinstance(value, str) and "earer" in value.lower():
-            entry[key] = _SECRET.sub("Bearer [redacted]", value)
     return entry
 
 
 def _json(value: Any, **_: Any) -> str:
-    return msgspec.json.encode(value, enc_hook=repr).decode()
+    line = msgspec.json.encode(value, enc_hook=repr).decode()
+    return _SECRET.sub("[redacted]", line) if any(mark in line for mark in _MARKS) else line
 
 
 _PROCESS: Final[dict[str, str]] = {}

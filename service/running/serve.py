@@ -328,7 +328,9 @@ def _keys(client: "redis.Redis", config: Config, empty: bool) -> None:
     from service.proofs.signing_keys import SigningKeys
 
     try:
-        if not config.keys:
+        if config.keys:
+            Keyring.parse(config.keys)
+        else:
             if not empty and not os.path.lexists(config.keyring_path):
                 raise CannotServe(
                     f"the database holds games, and their keyring is not at {config.keyring_path}: put it back there, "

@@ -1,6 +1,5 @@
 """What Gunicorn runs: its settings, its worker, and the application of one worker."""
 
-import errno
 import gc
 import os
 import signal
