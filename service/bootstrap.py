@@ -86,7 +86,7 @@ def bootstrap(
         else:
             raise ValueError("REDIS_URL is not set")
     log = ArchivingLog(client, Archive(config.archive_path), config.replicas)
-    kept = Snapshots(None if given or config.ephemeral else config.data / "snapshots")
+    kept = Snapshots(config.snapshots_path if not given and config.data.is_dir() else None)
     positions = Positions(log, config.cache_games, kept)
     cases = Casebook(client, log)
     keys = signing(config, given or reading)

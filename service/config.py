@@ -152,6 +152,11 @@ class Config:
         return Path(self.log_dir) if self.log_dir else self.data / "log"
 
     @property
+    def snapshots_path(self) -> Path:
+        """Where positions on the way through games are kept, if there is a data directory: a cache."""
+        return self.data / "snapshots"
+
+    @property
     def archive_path(self) -> Path:
         """Where the archive of closed games is."""
         return Path(self.archive_dir) if self.archive_dir else self.data / "archive"
