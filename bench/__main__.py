@@ -1,22 +1,49 @@
 """``python -m bench``: every figure, printed as one table and written to bench/results.json and docs/performance.md."""
 
 import argparse
+from collections.abc import Callable
+from typing import Final
 
-from bench import auditing, costs, figures, folding, over_http
+from bench import auditing, costs, figures, folding, growth, over_http, rivals, validating, watching
+from bench.figures import Figure, Profile
+
+Taken = tuple[list[Figure], list[Profile], list[str]]
+"""Figures, profiles, and why what is missing is missing."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--requests", type=int, default=70, help="requests of each of many clients in a round")
     parser.add_argument("--games", type=int, default=15, help="games to fold")
+    parser.add_argument("--stored", type=int, default=200, help="stored games to validate")
     parser.add_argument("--costs", action="store_true", help="measure only what the evidence costs")
+    parser.add_argument("--growth", type=int, nargs="?", const=10_000, metavar="MOST", help="measure only growth")
+    parser.add_argument("--only", choices=sorted(_PARTS), help="measure one part, and only print it")
     asked = parser.parse_args()
+    if asked.only:
+        print(figures.told(*_PARTS[asked.only](asked)))
+        return
+    if asked.growth:
+        counts = [count for count in growth.GAMES if count <= asked.growth]
+        print(figures.write(growth.measure(counts), [], "growth"))
+        return
     print(figures.write(*costs.measure(asked.requests), "costs"))
     if asked.costs:
         return
-    taken, profiles = over_http.measure(asked.requests)
-    more, beside = folding.measure(asked.games)
-    print(figures.write([*taken, *more, *auditing.measure()], [*profiles, *beside]))
+    parts = [measure(asked) for measure in _PARTS.values()]
+    taken = [figure for part, _, _ in parts for figure in part]
+    profiles = [profile for _, part, _ in parts for profile in part]
+    print(figures.write(taken, profiles, skipped=[why for _, _, part in parts for why in part]))
+
+
+_PARTS: Final[dict[str, Callable[[argparse.Namespace], Taken]]] = {
+    "http": lambda asked: (*over_http.measure(asked.requests), []),
+    "peers": lambda asked: rivals.measure(asked.requests // 2),
+    "folding": lambda asked: (*folding.measure(asked.games), []),
+    "auditing": lambda _: (auditing.measure(), [], []),
+    "validating": lambda asked: (validating.measure(asked.stored), [], []),
+    "watching": lambda _: (watching.measure(), [], []),
+}
 
 
 if __name__ == "__main__":

@@ -62,6 +62,11 @@ def middle(values: Sequence[float]) -> float:
     return statistics.median(values)
 
 
+def percentile(values: Sequence[float], percent: int) -> float:
+    """The value that so many of a hundred do not exceed."""
+    return sorted(values)[(len(values) - 1) * percent // 100]
+
+
 def beside(
     name: str,
     unit: str,
@@ -78,18 +83,28 @@ def beside(
     return Figure(name, middle(ours), unit, middle(other), against, target, at_most, absolute, spread)
 
 
-def write(figures: Sequence[Figure], profiles: Sequence[Profile], part: str = "figures") -> str:
-    """Write a part of bench/results.json and what docs/performance.md shows of it; answers with the same."""
+def write(
+    figures: Sequence[Figure], profiles: Sequence[Profile], part: str = "figures", skipped: Sequence[str] = ()
+) -> str:
+    """Write a part of bench/results.json and what docs/performance.md shows of it; answers with the same. ``skipped``:
+    what could not be measured here, and why."""
     rows = [asdict(figure) | {"ratio": figure.ratio, "met": figure.met} for figure in figures]
     taken = {**_machine(), "figures": rows, "profiles": [asdict(profile) for profile in profiles]}
+    taken["skipped"] = list(skipped)
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results = {**kept, **taken} if part == "figures" else {**kept, part: taken}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    tables = "\n\n".join([_told(_machine()), _table(figures), *map(_shares, profiles)])
+    tables = told(figures, profiles, skipped)
     text = PAGE.read_text()
     filled = f"<!-- {part} -->\n{tables}\n<!-- end of {part} -->"
     PAGE.write_text(re.sub(f"<!-- {part} -->.*<!-- end of {part} -->", lambda _: filled, text, flags=re.DOTALL))
     return tables
+
+
+def told(figures: Sequence[Figure], profiles: Sequence[Profile], skipped: Sequence[str]) -> str:
+    """The machine, the table, what was skipped, and the profiles."""
+    missing = [f"Skipped: {why}." for why in skipped]
+    return "\n\n".join([_told(_machine()), _table(figures), *missing, *map(_shares, profiles)])
 
 
 def _machine() -> dict[str, Any]:

@@ -100,6 +100,18 @@ def drive(address: Address, clients: Sequence[Sequence[bytes]], pids: Mapping[st
     return Run(counted / (ended - begun), latencies, spent)
 
 
+def exchange(address: Address, request: bytes) -> None:
+    """One request on a connection of its own.
+
+    :raises Refused: its answer is not 201.
+    """
+    with _connected(address) as sock:
+        client = _Client(sock, [request])
+        client.send()
+        while not client.answered():
+            pass
+
+
 def watch(address: Address, stream: bytes, requests: Sequence[bytes], first: int) -> tuple[list[float], list[float]]:
     """Act one request at a time, and look on by an event stream: milliseconds from sending an action to its answer,
     and to its frame at the watcher. The first request makes event ``first``, and is not counted.

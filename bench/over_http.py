@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from typing import Any, Final
 
 from bench import figures, profiling
-from bench.figures import Figure, Profile, beside, say
+from bench.figures import Figure, Profile, beside, percentile, say
 from bench.games import Copied, Plan, finished
 from bench.load import Run, drive, request, watch
 from bench.servers import Servers, servers
@@ -60,7 +60,7 @@ class _Rounds:
 
     def _rates(self, took: dict[str, list[Any]]) -> list[Figure]:
         rate = {kind: [run.rate for run in runs] for kind, runs in took.items() if isinstance(runs[0], Run)}
-        late = {(kind, p): [_percentile(run.latencies, p) for run in took[kind]] for kind in rate for p in (50, 99)}
+        late = {(kind, p): [percentile(run.latencies, p) for run in took[kind]] for kind in rate for p in (50, 99)}
         answers, frames = zip(*took["watched"], strict=True)
         many, one = f"{CLIENTS} clients", "1 client"
         return [
@@ -76,7 +76,7 @@ class _Rounds:
             ),
             beside(
                 "from sending an action to its frame at a watcher, p50", "ms",
-                [_percentile(each, 50) for each in frames], [_percentile(each, 50) for each in answers],
+                [percentile(each, 50) for each in frames], [percentile(each, 50) for each in answers],
                 "to its answer", None, True,
             ),
         ]  # fmt: skip
@@ -120,7 +120,3 @@ class _Rounds:
         stream = request("GET", f"/v1/games/{plan.game}/events", headers)
         address, first = self._servers.service, plan.version + 1
         return self._pool.submit(watch, address, stream, plan.take(count), first).result()
-
-
-def _percentile(values: Sequence[float], percent: int) -> float:
-    return sorted(values)[(len(values) - 1) * percent // 100]

@@ -1,6 +1,7 @@
 """What the kernel tells of processes, on Linux."""
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,12 @@ def seconds(pid: int) -> float:
     """The processor time of a process so far."""
     stat = _read(PROC / str(pid) / "stat").rpartition(")")[2].split()
     return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK") if stat else 0.0
+
+
+def resident(pid: int) -> int:
+    """The memory of a process that is its own and in use, in bytes."""
+    found = re.search(r"^RssAnon:\s+(\d+) kB", _read(PROC / str(pid) / "status"), re.MULTILINE)
+    return 1024 * int(found[1]) if found else 0
 
 
 def _read(path: Path) -> str:

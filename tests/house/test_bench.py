@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import auditing, costs, figures, folding, over_http
+from bench import auditing, costs, figures, folding, growth, over_http, rivals, validating, watching
 
 
 def test_the_bench_takes_every_figure_and_writes_table_and_results(
@@ -38,6 +38,33 @@ def test_the_bench_takes_every_figure_and_writes_table_and_results(
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
     assert "of last time" not in page.read_text()
+
+
+def test_a_peer_that_cannot_be_had_is_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(what: str, command: list[str]) -> None:
+        raise rivals.Skipped(f"{what}: there is no registry")
+
+    monkeypatch.setattr(rivals, "_installed", unreachable)
+    monkeypatch.setattr(rivals.shutil, "which", lambda name: None if name == "npm" else name)
+    taken, _, skipped = rivals.measure(1)
+    assert taken == []
+    assert skipped == [
+        "boardgame.io@0.50.2: node and npm are not installed",
+        "eventsourcing==9.5.6: there is no registry",
+    ]
+    assert f"Skipped: {skipped[0]}." in figures.told([], [], skipped)
+
+
+def test_watchers_growth_and_validation_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_PAUSE_S", 0)
+    monkeypatch.setattr(growth, "_TIMES", 2)
+    monkeypatch.setattr(figures, "ROUNDS", 1)
+    monkeypatch.setattr(validating, "_played", list)
+    taken = [*watching.measure([6], [2], 2), *growth.measure([2, 4], [10, 80]), *validating.measure(3)]
+    assert all(figure.ours > 0 for figure in taken if "memory" not in figure.name)
+    assert {"annals validate", "a list of 20", "6 watchers of 2 games"} <= {
+        figure.name.partition(",")[0].partition(":")[0] for figure in taken
+    }
 
 
 def test_a_figure_is_held_to_its_target_by_its_ratio_where_it_has_one() -> None:
