@@ -1,15 +1,22 @@
 """What the pictures of all games of turns draw from: the state, what is legal, who won, and the game's words."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
+
+from markupsafe import Markup
 
 from engine.protocol import Happening, Legal, Rules
 from engine.turns import TurnState
-from replay.pictures.shared import Sheet
+from replay.pictures.shared import WIDTH, Sheet, folded, place, tag, title, write
 from replay.telling import capital
 from replay.words import Context, words
 
 T = TypeVar("T", bound=TurnState)
+
+TOLD: Final = 36
+"""The height of the strip that tells what has just happened: always the same, so that nothing below it jumps."""
+LINES: Final = ((11.0, 2, 12.5), (9.5, 3, 10.0))
+"""How it is written: font size, most lines, from one line to the next; the last where all else is too large."""
 
 
 class Scene(Generic[T]):
@@ -34,6 +41,31 @@ class Scene(Generic[T]):
     @property
     def playing(self) -> bool:
         return bool(self.state.active) and not self.state.ending
+
+    # -- what has just happened ------------------------------------------------------------------------------------
+
+    def told(self, y: float) -> tuple[Markup, float]:
+        """What the last event brought about, in words, from ``y`` on; and its height, nothing where nothing did.
+
+        Of an event that is too long to be told in full, the last of what happened.
+        """
+        if not self.happened:
+            return Markup(""), 0
+        said = [self.words.happening(happening, self.context) for happening in self.happened]
+        whole, room = self.words.grammar.space.join(said), WIDTH - 20
+        (size, most, step), small = LINES
+        lines = folded(whole, size, room)
+        if len(lines) > most:
+            size, most, step = small
+            lines = folded(whole, size, room)
+        while len(lines) > most and len(said) > 1:
+            del said[0]
+            lines = folded("… " + self.words.grammar.space.join(said), size, room)
+        if len(lines) > most:
+            lines[most - 1 :] = [lines[most - 1] + " …"]
+        top = (TOLD - step * (len(lines) - 1) + 0.72 * size) / 2
+        parts = [write(line, WIDTH / 2, top + i * step, size, "m", room) for i, line in enumerate(lines)]
+        return tag("g", title(whole), *parts, id="told", transform=place(0, y)), TOLD
 
     def say(self, message: str, **facts: Any) -> str:
         """A message of the pictures' own catalogue."""

@@ -26,8 +26,8 @@ LIGHT: Final[dict[str, str]] = {
     "ink": "#2b1d12", "text": "#2b1d12", "faint": "#7d6849", "paper": "#efe2c4", "sheet": "#f6ecd3", "card": "#f8f0dc",
     "glow": "#ffe6a0", "cloth": "#fdf8ea", "button": "#f3c86a",
     # stone
-    "rock": "#bfa985", "hatch": "#8f7853", "floor": "#fdf7e6", "room": "#f7dfa6", "joint": "#d9bf8c",
-    "stone": "#b9ae9d",
+    "rock": "#bfa985", "cliff": "#94805c", "hatch": "#75613f", "brick": "#b4492f", "stone": "#b9ae9d",
+    "floor": "#fdf7e6", "room": "#f7dfa6", "joint": "#d9bf8c",
     # what lives and lies in there
     "bone": "#f4ead2", "linen": "#e4d5ac", "fur": "#a57b50", "rose": "#d99a8b", "dusk": "#6d6478", "blood": "#c22f36",
     "ember": "#dd6b22", "gold": "#e9b93c", "steel": "#c9d1d6", "wood": "#9b6a3c", "leaf": "#3f8f5f", "sky": "#4d9bd0",
@@ -39,8 +39,8 @@ LIGHT: Final[dict[str, str]] = {
 DARK: Final[dict[str, str]] = {
     "ink": "#160e08", "text": "#f3e7cc", "faint": "#ab9674", "paper": "#17120e", "sheet": "#241c15", "card": "#2a2119",
     "glow": "#574319", "cloth": "#96835f", "button": "#d9a441",
-    "rock": "#4a3d2f", "hatch": "#2f251b", "floor": "#cbb68e", "room": "#b8975a", "joint": "#93784a",
-    "stone": "#91877a",
+    "rock": "#4a3d2f", "cliff": "#3b3025", "hatch": "#241c14", "brick": "#a8452e", "stone": "#91877a",
+    "floor": "#cbb68e", "room": "#b8975a", "joint": "#93784a",
 }  # fmt: skip
 """Dungeon by candlelight: where it differs from `LIGHT`."""
 
@@ -234,7 +234,7 @@ def write(text: str, x: float, y: float, size: float, class_: str = "", room: fl
 
 def figure(text: str, x: float, y: float, radius: float, class_: str) -> Markup:
     """A number on a round tag: ``strength`` of what is fought, ``bonus`` of what is carried."""
-    size = radius * (1.5 if len(text) == 1 else 1.22)
+    size = radius * (1.5 if len(text) == 1 else 1.3)
     return joined(
         tag("circle", class_=class_, cx=x, cy=y, r=radius),
         write(text, x, y + size * 0.36, size, "num white" if class_ == "strength" else "num label"),
@@ -253,11 +253,12 @@ def wrapped(text: str, x: float, y: float, size: float, room: float) -> tuple[Ma
 
 def folded(text: str, size: float, room: float) -> list[str]:
     """A text in lines that fit the ``room``: broken between words; where words have no gaps, between letters."""
-    lines, line = [], ""
-    size *= 0.97  # in a whole line `wide` says a little too much
+    lines, line, width = [], "", 0.0
+    most = room / (0.97 * size)  # in a whole line `wide` says a little too much
     for piece in re.findall(r"[\u2e80-\uffff][、。)」:ーッャュョァィゥェォっゃゅょ]*|[^\s\u2e80-\uffff]+ ?|\s", text):
-        if line and wide(line + piece.rstrip(" ")) * size > room:
+        if line and width + wide(piece.rstrip(" ")) > most:
             lines.append(line.rstrip(" "))
-            line = ""
+            line, width = "", 0.0
         line += piece
+        width += wide(piece)
     return [*lines, line.rstrip(" ")]

@@ -21,9 +21,9 @@ from replay.pictures import STYLE, THEMES, picture
 from replay.pictures.donjon import plan
 from replay.pictures.donjon.panel import SLOT_AT
 from replay.pictures.shared import DARK, LIGHT, drawings, in_plain_colours, tag
-from replay.words import LANGUAGES, LOCALE, words
+from replay.words import LANGUAGES, LOCALE, Context, words
 from tests.replay.blind import played as bots_play
-from tests.replay.parts import SVG, by_id, name, texts, used
+from tests.replay.parts import SVG, by_id, name, outgrown, texts, used
 
 RULES = Donjon()
 Sample = tuple[State, Sequence[Happening]]
@@ -77,9 +77,17 @@ def samples() -> list[Sample]:
 SAMPLES = samples()
 
 
+KEPT: dict[tuple[int, str], str] = {}
+"""The pictures of `SAMPLES`, which are drawn but once."""
+
+
 def drawn(sample: Sample, lang: str = "en", **more: Any) -> ET.Element:
     state, happened = sample
-    return ET.fromstring(picture(RULES, state, None, lang, happened=happened, **more))
+    if more or not any(one is sample for one in SAMPLES):
+        return ET.fromstring(picture(RULES, state, None, lang, happened=happened, **more))
+    if (key := (id(sample), lang)) not in KEPT:
+        KEPT[key] = picture(RULES, state, None, lang, happened=happened)
+    return ET.fromstring(KEPT[key])
 
 
 def test_the_samples_show_every_phase_of_the_game() -> None:
@@ -227,6 +235,92 @@ def test_a_plan_is_open_at_its_exits_and_nowhere_else() -> None:
             border = [p for wall in walls for p in wall if p[0] in (0, 100) or p[1] in (0, 100)]
             assert sorted(border) == sorted(end for side in exits for end in ends[side])
             assert all(wall[0] in border and wall[-1] in border for wall in walls)
+
+
+def test_the_start_has_studs_in_its_corners_which_nobody_covers() -> None:
+    assert plan.STUDS in plan.floor("plaza", "nesw")
+    assert plan.STUDS not in plan.floor("room", "nesw") + plan.floor("corridor", "nesw")
+
+
+def test_whatever_stands_on_a_tile_leaves_its_border_free() -> None:
+    for sample in SAMPLES:
+        state = sample[0]
+        ids = by_id(drawn(sample))
+        standing = [(hero.at, f"hero-{seat}", 34) for seat, hero in enumerate(state.heroes, 1)]
+        lying = [(at, f"thing-{at.replace(',', '-')}", 42) for at in state.things]
+        for at, identity, reach in (*standing, *lying):
+            move, _, scale = str(ids[identity].get("transform")).partition(" scale(")
+            size = reach * float(scale.rstrip(")") or 1)
+            for middle, cell in zip(move.split("(")[1].rstrip(")").split(), at.split(","), strict=True):
+                within = float(middle) - 100 * int(cell)
+                assert 10 <= within - size <= within + size <= 90, (identity, within, size)
+
+
+def test_bricks_lie_on_the_tile_that_is_closed_against_the_exit_of_the_other() -> None:
+    sides = {"31 5": "n", "31 95": "s", "5 31": "w", "95 31": "e"}
+    bricks = 0
+    for sample in SAMPLES:
+        tiles = sample[0].tiles
+        for path in drawn(sample).iter(f"{SVG}path"):
+            if path.get("class") == "brick":
+                for x, y, start in re.findall(r"M(-?\d+) (-?\d+)m(\d+ \d+)", str(path.get("d"))):
+                    at, side = f"{int(x) // 100},{int(y) // 100}", sides[start]
+                    other = next(cell for cell, way in neighbours(at).items() if way == side)
+                    assert side not in tiles[at].exits
+                    assert OPPOSITE[side] in tiles[other].exits
+                    bricks += 1
+    assert bricks > 100
+
+
+def marked(root: ET.Element, group: str, mark: str) -> list[str]:
+    """The cells that carry a mark."""
+    cells = []
+    for use in by_id(root)[group].iter(f"{SVG}use"):
+        assert use.get("href") == f"#mark-{mark}"
+        if moved := re.search(r"translate\((\S+) (\S+)\)", str(use.get("transform"))):
+            x, y = float(moved[1]), float(moved[2])
+        else:
+            x, y = float(use.get("x", 0)), float(use.get("y", 0))
+        cells.append(f"{int(x // 100)},{int(y // 100)}")
+    return cells
+
+
+def test_the_cells_that_may_be_chosen_are_marked_whoever_looks() -> None:
+    seen = set()
+    for sample in SAMPLES:
+        state = sample[0]
+        expected = set()
+        for offer in RULES.legal(state, state.active):
+            sort, _, rest = offer.target.partition("-")
+            if sort == "hero":
+                expected.add(state.heroes[int(rest) - 1].at)
+            elif sort == "tile":
+                expected.add(re.sub(r"(?<=\d)-", ",", rest, count=1))
+        cells = marked(drawn(sample), "choices", "choice")
+        assert set(cells) == expected
+        assert len(cells) == len(expected)
+        seen |= {state.phase} if cells else set()
+    assert seen >= {"turn-start", "exploring", "reincarnation"}
+
+
+def test_what_is_new_is_marked_and_dots_lead_from_where_a_step_came() -> None:
+    new = steps = 0
+    for state, happened in itertools.chain(*(played(seed, 200) for seed in range(3))):
+        if not any(type(h).__name__ in ("TileRevealed", "HeroMoved", "Retreated") for h in happened):
+            continue
+        root = drawn((state, happened))
+        cells = marked(root, "news", "fresh")
+        line = "".join(str(path.get("d")) for path in root.iter(f"{SVG}path") if path.get("class") == "trail")
+        for h in happened:
+            if type(h).__name__ == "TileRevealed":
+                assert h.at in cells  # type: ignore[attr-defined]
+                new += 1
+            if type(h).__name__ in ("HeroMoved", "Retreated"):
+                (x0, y0), (x1, y1) = (map(int, at.split(",")) for at in (h.origin, h.to))  # type: ignore[attr-defined]
+                assert f"M{100 * x0 + 50} {100 * y0 + 50}L{100 * x1 + 50} {100 * y1 + 50}" in line
+                steps += 1
+    assert new > 50
+    assert steps > 100
 
 
 def test_a_side_where_only_one_tile_has_an_exit_is_bricked_up() -> None:
@@ -483,6 +577,36 @@ def test_rerolls_and_the_dice_of_a_fight_that_is_over_are_shown_with_its_verdict
             verdicts += 1
     assert rerolled
     assert verdicts > 20
+
+
+def test_a_fight_that_ends_without_dice_says_what_it_came_to_before_and_what_was_added() -> None:
+    boosted = accepted = 0
+    for state, happened in itertools.chain(*(played(seed, 400) for seed in range(6))):
+        names = [type(h).__name__ for h in happened]
+        ended = next((h for h in happened if type(h).__name__ in ("FightWon", "FightTied", "FightLost")), None)
+        if ended is None or "DiceRolled" in names or state.fight:
+            continue
+        said = texts(by_id(drawn((state, happened)))["fight"])
+        added = names.count("ScrollUsed") + names.count("HitPointSacrificed")
+        assert str(ended.total - added) in said  # type: ignore[attr-defined]
+        assert "so far" in said
+        assert said.count("+1") == added
+        boosted, accepted = boosted + bool(added), accepted + (not added)
+    assert boosted
+    assert accepted
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_no_line_of_text_leaves_its_box_and_what_has_just_happened_is_told(lang: str) -> None:
+    for sample in SAMPLES:
+        state, happened = sample
+        root = drawn(sample, lang)
+        ids = by_id(root)
+        root.remove(ids["map"])
+        assert outgrown(root) == []
+        assert ("told" in ids) == bool(happened)
+        if happened:
+            assert name(ids["told"]).endswith(words(lang).happening(happened[-1], Context(RULES, state)))
 
 
 def test_a_tile_that_waits_to_be_turned_is_shown_where_it_will_lie_and_in_each_way_it_may() -> None:

@@ -5,7 +5,7 @@ import random
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pytest
@@ -21,9 +21,9 @@ from engine.dungeon_roll.turns import DELVING, score
 from engine.protocol import Happening, SeatSetup, Setup
 from replay.pictures import STYLE, THEMES, picture
 from replay.pictures.dungeon_roll.scene import DRAWN, EMBLEMS, FACES, SHIELDS, Scene
-from replay.pictures.shared import WIDTH, drawings, folded, wide
-from replay.words import LANGUAGES, words
-from tests.replay.parts import SVG, by_id, name, texts, used
+from replay.pictures.shared import WIDTH, drawings, folded
+from replay.words import LANGUAGES, Context, words
+from tests.replay.parts import SVG, boxes, by_id, name, outgrown, texts, used
 
 RULES = DungeonRoll()
 Sample = tuple[State, Sequence[Happening]]
@@ -77,9 +77,17 @@ SAMPLES = samples()
 DELVES = [sample for sample in SAMPLES if sample[0].delve.level or sample[0].phase == "forming"]
 
 
+KEPT: dict[tuple[int, str], str] = {}
+"""The pictures of `SAMPLES`, which are drawn but once."""
+
+
 def drawn(sample: Sample, lang: str = "en", **more: Any) -> ET.Element:
     state, happened = sample
-    return ET.fromstring(picture(RULES, state, None, lang, happened=happened, **more))
+    if more or not any(one is sample for one in SAMPLES):
+        return ET.fromstring(picture(RULES, state, None, lang, happened=happened, **more))
+    if (key := (id(sample), lang)) not in KEPT:
+        KEPT[key] = picture(RULES, state, None, lang, happened=happened)
+    return ET.fromstring(KEPT[key])
 
 
 def test_the_samples_show_every_phase_every_number_of_seats_and_nearly_every_hero() -> None:
@@ -179,6 +187,7 @@ def test_what_is_refused_in_a_delve_is_an_outline_and_what_is_legal_a_button() -
             rect = ids[target].find(f"{SVG}rect")
             assert rect is not None
             assert rect.get("class") == ("button" if target in legal else "refused")
+            assert bool(texts(ids[target])) == (target in legal)
 
 
 # -- faces, tokens, heroes: told apart by more than colour -------------------------------------------------------------
@@ -305,8 +314,49 @@ def test_the_treasures_in_hand_are_told_with_their_numbers_and_the_supply() -> N
             assert used(element) == [f"#i-{DRAWN.get(token, token)}"]
             assert f"×{count}" in texts(element)
             seen.add(token)
-        assert texts(ids["treasure-supply"]) == [f"{sum(state.supply.values())} in the supply"]
     assert seen == set(TREASURES)
+
+
+def test_how_many_treasures_are_left_to_draw_is_told_in_every_picture() -> None:
+    for sample in SAMPLES:
+        left = sum(sample[0].supply.values())
+        said = texts(by_id(drawn(sample))["treasure-supply"])
+        assert said == [f"{left} treasure{'' if left == 1 else 's'} left to draw"]
+
+
+def test_a_rim_is_around_what_an_action_of_the_phase_may_name_and_around_nothing_else() -> None:
+    rims = 0
+    for sample in SAMPLES:
+        state = sample[0]
+        named = {
+            RULES.element(field, one)
+            for form in RULES.forms(state, state.active)
+            if form.target not in ("scrolls", "specialty", "ultimate")
+            for field, what in form.fields.items()
+            for one in what.ids
+        }
+        root = drawn(sample)
+        assert sum(rect.get("class") == "pick" for rect in root.iter(f"{SVG}rect")) == len(named & by_id(root).keys())
+        rims += len(named)
+    assert rims > 1000
+
+
+def test_a_delve_that_is_to_begin_says_whether_the_ultimate_will_be_ready() -> None:
+    chips = set()
+    for sample in SAMPLES:
+        if sample[0].phase == "delve-start":
+            exhausted = sample[0].seat.side.begins_exhausted
+            chip = texts(by_id(drawn(sample))["ultimate"])[1]
+            assert chip == ("used up" if exhausted else "ready")
+            chips.add(chip)
+    assert len(chips) == 2
+
+
+def test_the_places_for_the_dice_of_a_scout_stand_beside_them() -> None:
+    waiting = [sample for sample in SAMPLES if "0" in sample[0].delve.reserve]
+    assert waiting
+    for sample in waiting:
+        assert {"1:", "2:", "3:"} <= set(texts(by_id(drawn(sample))["map"]))
 
 
 def test_the_heros_card_names_the_side_experience_and_both_powers_and_whether_they_are_used() -> None:
@@ -346,7 +396,11 @@ def test_every_seat_has_its_row_with_side_delves_experience_treasures_and_score(
             pips = [circle.get("class") for circle in panel.iter(f"{SVG}circle")]
             assert pips.count(None) == seat.delves
             assert pips.count("button") == int(active and scene.delving and seat.delves < 3)
-            assert said[-2:] == [str(score(seat)), f"{seat.xp} + {score(seat) - seat.xp}"]
+            owed = scene.owed(number)
+            assert (f"↩{owed}" in said) == bool(owed)
+            assert ("gives back" in name(panel)) == bool(owed)
+            total = f"({score(seat)})" if owed else str(score(seat))
+            assert said[-2:] == [total, f"{seat.xp} + {score(seat) - seat.xp}"]
             shown = used(panel)
             for token, count in seat.treasures.items():
                 assert f"#i-{DRAWN.get(token, token)}" in shown
@@ -382,62 +436,28 @@ def test_a_seat_that_left_says_so() -> None:
     assert "left" in texts(by_id(drawn((state, [])))["panel-2"])
 
 
-def test_a_delve_that_ended_is_told_at_the_door() -> None:
-    told = [s for s in SAMPLES if s[0].phase == "delve-start" and any(
-        type(h).__name__ == "DelveEnded" for h in s[1])]  # fmt: skip
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_has_just_happened_is_told_to_its_end_or_shows_that_it_is_cut(lang: str) -> None:
+    for sample in SAMPLES:
+        ids = by_id(drawn(sample, lang))
+        assert ("told" in ids) == bool(sample[1])
+        if sample[1]:
+            said = words(lang).happening(sample[1][-1], Context(RULES, sample[0]))
+            assert name(ids["told"]).endswith(said)
+            shown = "".join("".join(texts(ids["told"])).split())
+            assert shown.endswith(("".join(said.split())[-30:], "…"))
+
+
+def test_the_delve_that_ended_is_told_with_who_delved_and_how_it_left() -> None:
+    told = [s for s in SAMPLES if any(type(h).__name__ == "Fled" for h in s[1])]
     assert told
-    for sample in told:
-        assert len(texts(by_id(drawn(sample))["map"])) >= 4
+    for state, happened in told:
+        said = name(by_id(drawn((state, happened)))["told"])
+        assert "flees" in said
+        assert "without experience" in said
 
 
 # -- nothing over another, nothing outside -----------------------------------------------------------------------------
-
-
-class Box(NamedTuple):
-    """A rectangle in the picture, and what it is."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-    what: str
-
-    def meets(self, other: "Box") -> bool:
-        return (
-            min(self.right, other.right) - max(self.left, other.left) > 0.5
-            and min(self.bottom, other.bottom) - max(self.top, other.top) > 0.5
-        )
-
-
-def boxes(element: ET.Element, x: float = 0, y: float = 0, scale: float = 1) -> Iterator[Box]:
-    """Dice, buttons and lines of text, as they lie."""
-    transform = element.get("transform", "")
-    if move := re.search(r"translate\(([-\d.]+) ([-\d.]+)\)", transform):
-        x, y = x + float(move[1]) * scale, y + float(move[2]) * scale
-    if grow := re.search(r"scale\(([-\d.]+)\)", transform):
-        scale *= float(grow[1])
-    if element.get("id") == "map":
-        x, y = x + float(element.get("x", 0)), y + float(element.get("y", 0))
-    kind = element.tag.removeprefix(SVG)
-    if kind == "defs":
-        return
-    if kind == "text":
-        size, bold = float(element.get("font-size", 10)), "b" in (element.get("class") or "").split()
-        width = wide(element.text or "") * size * (1.08 if bold else 1) * scale
-        left = x + float(element.get("x", 0)) * scale
-        classes = (element.get("class") or "").split()
-        left -= width / 2 if "m" in classes or "num" in classes else width if "e" in classes else 0
-        bottom = y + float(element.get("y", 0)) * scale
-        sort = "dim text" if "dim" in classes else "text"
-        yield Box(left, bottom - 0.74 * size * scale, left + width, bottom, f"{sort} {element.text}")
-    elif kind == "rect" and element.get("class") not in ("sheet", "hit"):
-        left, top = x + float(element.get("x", 0)) * scale, y + float(element.get("y", 0)) * scale
-        width, height = float(element.get("width", 0)) * scale, float(element.get("height", 0)) * scale
-        yield Box(left, top, left + width, top + height, f"rect {element.get('class')}")
-    elif kind == "use" and str(element.get("href")).startswith("#face-"):
-        yield Box(x - 22 * scale, y - 22 * scale, x + 22 * scale, y + 22 * scale, "die")
-    for child in element:
-        yield from boxes(child, x, y, scale)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
@@ -451,6 +471,7 @@ def test_nothing_lies_outside_no_die_on_another_and_no_line_of_text_across_anoth
             assert box.right <= WIDTH + 0.5, box
             assert box.top >= -0.5, box
             assert box.bottom <= height + 0.5, box
+        assert outgrown(root) == []
         for kind in ("die", "text"):
             for one, other in itertools.combinations([box for box in found if kind in box.what.split()[:2]], 2):
                 assert not one.meets(other), (one, other, sample[0].phase)

@@ -1,9 +1,10 @@
 """Le Donjon: the map on top, fitted to what is discovered; below it the turn and what is pending; then the heroes.
 
 Element ids: ``tile-X-Y`` every cell of the map, hidden ones too; ``thing-X-Y`` a monster, chest or item; ``hero-SEAT``
-on the map, ``panel-SEAT`` below it; ``die-N``; ``moves``, ``pile``; and whatever else the targets of the legal actions
-name: ``fight``, ``trap``, ``chest``, ``item``, ``fountain``, ``loot``, ``leave-loot``, ``offer-...``, ``next``, ...
-The frame's buttons show what is legal for the active seat, as outlines what it would naturally ask for and may not.
+on the map, ``panel-SEAT`` below it; ``choices`` and ``news`` what marks the cells that may be chosen, and what has just
+happened there; ``told`` the same in words; ``die-N``; ``moves``, ``pile``; and whatever else the targets of the legal
+actions name: ``fight``, ``trap``, ``chest``, ``item``, ``fountain``, ``loot``, ``leave-loot``, ``offer-...``, ``next``,
+... The frame's buttons show what is legal for the active seat, as outlines what it would naturally ask for and may not.
 
 Heroes and things let the pointer through to their tile: a page gives ``pointer-events`` back where one is a target.
 """
@@ -28,7 +29,10 @@ def draw(
     scene = Scene(rules, state, language, happened)
     board = Board(scene, WIDTH - 2 * MARGIN)
     parts = [board.draw(MARGIN, MARGIN)]
-    y = board.height + 2 * MARGIN
+    y = board.height + MARGIN
+    told, high = scene.told(y)
+    parts.append(told)
+    y += high or MARGIN
     if state.active:
         parts.append(Frame(scene).draw(y))
         y += FRAME

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from engine.donjon import happenings as told
 from engine.donjon.grid import OPPOSITE, coordinates, neighbours
 from engine.donjon.movement import ways_to_place
+from engine.donjon.offers import tile_target
 from engine.protocol import Rules
 from replay.games.donjon import openings
 from replay.pictures.donjon import plan
@@ -16,19 +18,26 @@ from replay.pictures.donjon.scene import FEATURES, Scene
 from replay.pictures.shared import number, place, tag, title
 from replay.words import Context, words
 
-PART, EMPTY, INWARD = 62, 12, 19
-"""Beyond the outermost tiles: what is shown of hidden cells, or of nothing; how far their marks move to be seen."""
+PART, EMPTY = 80, 12
+"""Beyond the outermost tiles: what is shown of hidden cells, or of nothing."""
 TALLEST, LEAST, LARGEST = 580, 150, 80
 """Most and least room for the map's height, and most for one cell, in units of the picture."""
 READABLE: Final = 27
-"""Where a cell is smaller than this, what stands on it is drawn larger, to be read all the same."""
-OPENING: Final = {
-    "n": "M{0} {1}m32 0h36",
-    "s": "M{0} {1}m32 100h36",
-    "w": "M{0} {1}m0 32v36",
-    "e": "M{0} {1}m100 32v36",
+"""Where a cell is smaller than this, the numbers on it are drawn larger, to be read all the same."""
+BRICKS: Final = {
+    "n": "M{0} {1}m31 5h38",
+    "s": "M{0} {1}m31 95h38",
+    "w": "M{0} {1}m5 31v38",
+    "e": "M{0} {1}m95 31v38",
 }
-"""The opening on each side of a cell, as a path."""
+"""The wall on each side of a cell against which an exit of the cell beside it leads, as a path."""
+FRESH: Final = (
+    told.TileRevealed, told.TokenRevealed, told.LootDropped, told.LootTaken, told.ItemPickedUp, told.ChestOpened,
+    told.TrapSprung, told.KnockedOut,
+)  # fmt: skip
+"""What changes something at a cell."""
+STEPS: Final = (told.HeroMoved, told.Retreated, told.Reincarnated, told.Swapped)
+"""What takes somebody from one cell to another."""
 
 
 class Board:
@@ -72,7 +81,9 @@ class Board:
             *map(self.hidden, (*self.frontier, *self.walled)),
             self.edges(),
             *self.drawn_tile(),
+            self.news(),
             tag("g", *self.heroes(), *map(self.thing, self.state.things), pointer_events="none"),
+            self.choices(),
             id="map",
             x=x,
             y=y,
@@ -94,7 +105,7 @@ class Board:
         if at in state.things:
             said.append(self.scene.thing(state.things[at]))
         said += [self.scene.term(hero.name) for hero in state.heroes if hero.at == at and hero.name]
-        return tag("g", title(", ".join(said)), *parts, id=f"tile-{at.replace(',', '-')}")
+        return tag("g", title(", ".join(said)), *parts, id=tile_target(at))
 
     def hidden(self, at: str) -> Markup:
         """A cell without a tile: with a question mark where an exit leads there."""
@@ -105,36 +116,63 @@ class Board:
         if at in self.frontier:
             name = "hidden" if self.state.pile else "sealed"
             mark = plan.UNKNOWN if self.state.pile else plan.SEALED
-            inward_x = INWARD if x < self.left else -INWARD if x + CELL > self.right else 0
-            inward_y = INWARD if y < self.top else -INWARD if y + CELL > self.bottom else 0
-            parts.append(tag("use", href=sheet.define(f"cell-{name}", mark), x=x + inward_x, y=y + inward_y))
-        return tag("g", title(self.scene.say(name, at=at)), *parts, id=f"tile-{at.replace(',', '-')}")
+            parts.append(tag("use", href=sheet.define(f"cell-{name}", mark), x=x, y=y))
+        return tag("g", title(self.scene.say(name, at=at)), *parts, id=tile_target(at))
 
     def edges(self) -> Markup:
-        """Where two tiles meet: a sill where one can pass, a wall of bricks where only one of them has an exit."""
-        sills: list[str] = []
+        """Where two tiles meet and only one of them has an exit there: a wall of bricks on the side of the other."""
         bricks: list[str] = []
         for at, tile in self.state.tiles.items():
             for cell, side in neighbours(at).items():
-                if side in tile.exits and (other := self.state.tiles.get(cell)):
-                    if OPPOSITE[side] not in other.exits:
-                        bricks.append(OPENING[side].format(*corner(at)))
-                    elif side in "ne":
-                        sills.append(OPENING[side].format(*corner(at)))
-        drawn = (("sill", sills), ("bar", bricks), ("brick", bricks))
-        parts = [tag("path", class_=name, d="".join(paths)) for name, paths in drawn if paths]
+                other = self.state.tiles.get(cell)
+                if side in tile.exits and other and OPPOSITE[side] not in other.exits:
+                    bricks.append(BRICKS[OPPOSITE[side]].format(*corner(cell)))
+        parts = [tag("path", class_=name, d="".join(bricks)) for name in ("bar", "brick") if bricks]
         return tag("g", *parts, pointer_events="none")
 
     def drawn_tile(self) -> Iterator[Markup]:
-        """The tile that waits to be turned, faintly, where it will lie."""
+        """The tile that waits to be turned where it will lie: faint in a broken frame, under the sign for turning."""
         if placing := self.state.placing:
             x, y = corner(placing.at)
             kind = placing.tile.partition("-")[0]
             exits = next(iter(ways_to_place(self.state).values()))
-            parts = [tag("use", href=self.scene.floor(kind, exits), x=x, y=y, opacity=0.55)]
+            parts = [
+                tag("rect", class_="sheet", x=x, y=y, width=CELL, height=CELL),
+                tag("use", href=self.scene.floor(kind, exits), x=x, y=y, opacity=0.6),
+                self.scene.preview(x, y),
+            ]
             if feature := FEATURES.get(kind):
                 parts.append(self.scene.sheet.use(feature, x + 50, y + 50, 0.9))
+            parts.append(self.scene.sheet.use("turn", x + 50, y + 50, 0.9 if not feature else 0.6))
             yield tag("g", title(self.scene.term(kind)), *parts, id="drawn-tile", pointer_events="none")
+
+    def news(self) -> Markup:
+        """What the last event changed: dots along each step, from where it came; a frame where something is new."""
+        happened = self.scene.happened
+        new = {at: None for one in happened if isinstance(one, FRESH) and (at := one.at) in self.state.tiles}
+        parts = [self.mark("fresh", at) for at in new]
+        steps = [one for one in happened if isinstance(one, STEPS) and one.origin != one.to]
+        if steps:
+            ends = [(corner(one.origin), corner(one.to)) for one in steps]
+            line = "".join(f"M{x0 + 50} {y0 + 50}L{x1 + 50} {y1 + 50}" for (x0, y0), (x1, y1) in ends)
+            parts += [tag("path", class_=name, d=line) for name in ("dots", "trail")]
+        return tag("g", *parts, id="news", pointer_events="none")
+
+    def choices(self) -> Markup:
+        """A frame around every cell that the active seat may choose now: to step there, to rise there, to swap."""
+        tiles = (*self.state.tiles, *self.frontier, *self.walled)
+        cells = [at for at in tiles if tile_target(at) in self.scene.legal]
+        cells += [hero.at for seat, hero in enumerate(self.state.heroes, 1) if f"hero-{seat}" in self.scene.legal]
+        marks = [self.mark("choice", at) for at in dict.fromkeys(cells)]
+        return tag("g", *marks, id="choices", pointer_events="none")
+
+    def mark(self, name: str, at: str) -> Markup:
+        """The corners of a cell; closer around the mark of a hidden one."""
+        href = self.scene.sheet.define(f"mark-{name}", plan.MARKS[name])
+        x, y = corner(at)
+        if at in self.state.tiles:
+            return tag("use", href=href, x=x, y=y)
+        return tag("use", href=href, transform=place(x + 16, y + 16, 0.68))
 
     # -- what is on them -------------------------------------------------------------------------------------------
 
@@ -154,9 +192,8 @@ class Board:
         """Where the content of a tile is drawn, and how large: out of the way of heroes."""
         x, y = corner(at)
         crowd = sum(hero.at == at for hero in self.state.heroes)
-        if not crowd:
-            return x + 50, y + 50, 0.95
-        return (x + 66, y + 30, 0.74) if crowd == 1 else (x + 50, y + 18, 0.62)
+        dx, dy, scale = CONTENT[min(crowd, 4)]
+        return x + dx, y + dy, scale
 
     def heroes(self) -> Iterator[Markup]:
         """The heroes; the active one first, so that its light falls on nobody beside it."""
@@ -169,14 +206,12 @@ class Board:
             full = hero.at in self.state.things or self.state.tiles[hero.at].kind in FEATURES
             dx, dy, scale = standing(crowd.index(seat), len(crowd), full)
             x, y = corner(hero.at)
-            grown = self.grown if len(crowd) == 1 else min(self.grown, 1.3)
-            spread = 1 + (grown - 1) * 0.6
             yield tag(
                 "g",
                 title(self.scene.about(seat, hero)),
                 *self.scene.figure(seat, hero),
                 id=f"hero-{seat}",
-                transform=place(x + 50 + dx * spread, y + 50 + dy * spread, scale * grown),
+                transform=place(x + dx, y + dy, scale),
             )
 
 
@@ -186,18 +221,32 @@ def corner(at: str) -> tuple[int, int]:
     return x * CELL, y * CELL
 
 
+CONTENT: Final = ((50, 50, 0.92), (59, 41, 0.72), (50, 35, 0.58), (50, 34, 0.54), (50, 27, 0.42))
+"""Where what a tile holds is drawn, and how large, beside none, one, two, three or more heroes."""
+ALONE: Final[dict[int, tuple[tuple[int, int], ...]]] = {
+    1: ((50, 50),),
+    2: ((35, 38), (65, 62)),
+    3: ((33, 36), (67, 36), (50, 67)),
+    4: ((32, 34), (68, 34), (32, 67), (68, 67)),
+    6: ((27, 36), (50, 36), (73, 36), (27, 66), (50, 66), (73, 66)),
+}
+BESIDE: Final[dict[int, tuple[tuple[int, int], ...]]] = {
+    1: ((34, 66),),
+    2: ((31, 67), (69, 67)),
+    3: ((27, 70), (50, 70), (73, 70)),
+    6: ((27, 51), (50, 51), (73, 51), (27, 74), (50, 74), (73, 74)),
+}
+"""Where so many heroes stand on a tile, alone and beside what it holds; all within its middle, so that its openings and
+walls are seen."""
+SCALES: Final = {True: {1: 0.62, 2: 0.52, 3: 0.44, 6: 0.42}, False: {1: 0.95, 2: 0.72, 3: 0.6, 4: 0.56, 6: 0.46}}
+"""How large they are there."""
+
+
 def standing(index: int, crowd: int, full: bool) -> tuple[float, float, float]:
-    """Where one of a crowd stands on a tile (from its centre) and how large; lower where the tile holds something."""
-    if crowd == 1:
-        return (-15, 16, 0.8) if full else (0, 2, 1.05)
-    if crowd == 2:
-        return (-24 + 48 * index, 22 if full else 2, 0.82)
-    if crowd == 3 and not full:
-        return ((-25, 25, 0)[index], (20, 20, -22)[index], 0.74)
-    if crowd <= 4 and not full:
-        return (-25 + 50 * (index % 2), -22 + 44 * (index // 2), 0.72)
-    columns = 3 if crowd > 3 or full else 2
-    return (-33 + 33 * (index % columns), (22 if crowd <= 3 else -8 + 36 * (index // columns)), 0.62)
+    """Where one of a crowd stands on a tile, from its corner, and how large; ``full``: beside what the tile holds."""
+    places = BESIDE if full else ALONE
+    most = next(most for most in places if most >= crowd)
+    return *places[most][index], SCALES[full][most]
 
 
 @lru_cache(maxsize=4096)

@@ -117,6 +117,8 @@ class Frame:
     def near(self, offers: bool) -> Markup:
         """Where the active hero stands, seen from near, and what the game waits for."""
         scene, state, hero = self.scene, self.state, self.state.hero
+        if placing := state.placing:
+            return self.turning(placing.tile.partition("-")[0])
         tile = state.tiles[hero.at]
         thing = state.things.get(hero.at, "")
         parts = [tag("use", href=scene.floor(tile.kind, tile.exits))]
@@ -138,6 +140,22 @@ class Frame:
             write(second, x, end + 16, 12, "dim", WIDTH - x - 12),
         )
 
+    def turning(self, kind: str) -> Markup:
+        """The tile that waits to be laid, and that its way round is still to be chosen."""
+        scene = self.scene
+        exits = next(iter(ways_to_place(self.state).values()))
+        lines, end = wrapped(scene.pending(), 72, 50, 14, WIDTH - 84)
+        parts = [
+            tag("use", href=scene.floor(kind, exits), opacity=0.6),
+            scene.preview(),
+            scene.sheet.use("turn", 50, 50, 0.9),
+        ]
+        return joined(
+            tag("g", *parts, transform=place(14, 33, 0.48)),
+            lines,
+            write(scene.say("preview"), 72, end + 16, 12, "dim", WIDTH - 84),
+        )
+
     # -- fights ----------------------------------------------------------------------------------------------------
 
     def fight(self) -> Markup:
@@ -155,8 +173,10 @@ class Frame:
         if roll is None:
             count = 4 if HEROES[hero.name].rolls_two_pairs else 2
             parts += [die(None, 60 + i * 32 + (i // 2) * 8, MIDDLE - 14, 28) for i in range(count)]
+            if scene.playing:
+                parts.append(write(scene.pending(), WIDTH / 2, MIDDLE + 27, 11, "m", WIDTH - 40))
             return joined(*parts, write(scene.term(monster), 230, MIDDLE + 5, 12, "dim m", 84))
-        dice, x = self.dice(roll)
+        dice, x = self.dice(roll) if roll.pairs else self.before(roll)
         for icon, much in roll.added:
             if much:
                 parts.append(scene.sheet.use(icon, x + 11, MIDDLE - 7, 0.3))
@@ -171,6 +191,14 @@ class Frame:
         if roll.verdict:
             parts.append(write(scene.say(f"verdict.{roll.verdict}"), 240, MIDDLE + 24, 12, "b m", 70))
         return joined(*parts)
+
+    def before(self, roll: Roll) -> tuple[Markup, float]:
+        """Where the dice are no longer known, what they and all that was added before came to; and where it ends."""
+        sum_before = roll.total - sum(much for _, much in roll.added)
+        said = self.scene.say("so-far")
+        box = tag("rect", class_="slot held", x=54, y=MIDDLE - 15, width=44, height=30, rx=6)
+        number = write(str(sum_before), 76, MIDDLE + 6, 17, "label b m")
+        return joined(title(said), box, number, write(said, 76, MIDDLE + 26, 10, "m", 70)), 104
 
     def dice(self, roll: Roll) -> tuple[Markup, float]:
         """The dice with what they showed before, of two pairs the one that counts underlined; and where they end."""
@@ -216,7 +244,8 @@ class Frame:
         if offers and isinstance(turned := offers[0], PlaceTile) and state.placing:
             kind = state.placing.tile.partition("-")[0]
             href = scene.floor(kind, ways_to_place(state)[turned.rotation])
-            return joined(*parts, tag("use", href=href, transform=place(x + width / 2 - 13, y + 1.5, 0.26)))
+            drawn = tag("use", href=href, transform=place(x + 5, y + 1.5, 0.26))
+            return joined(*parts, drawn, write(scene.say("this-way"), x + 34, y + 19, 12, "label b", width - 40))
         icon = state.things[state.hero.at] if target in ("loot", "item") else BUTTONS.get(target, "")
         shift = 28 if icon else 6
         if icon:
@@ -253,17 +282,21 @@ def latest_roll(scene: Scene) -> Roll | None:
         thing = state.things[hero.at]
         pairs: list[Pair] = [*rolled.pairs] if rolled else [tuple((face,) for face in pair) for pair in fight.pairs]
         weapons = sum(WEAPONS[weapon] for weapon in hero.weapons)
-        boost = "star" if HEROES[hero.name].sacrifices_hit_points else ATTACK_SCROLL
-        added = [("swords", weapons), ("star", fight.bonus - weapons), (boost, fight.boost)]
+        powers = HEROES[hero.name]
+        boost = "heart" if powers.sacrifices_hit_points else ATTACK_SCROLL
+        own = "boot" if powers.first_step_bonus else ATTACK_SCROLL
+        added = [("swords", weapons), (own, fight.bonus - weapons), (boost, fight.boost)]
         total = sum(fight.pairs[fight.kept]) + fight.bonus + fight.boost
         won = state.phase == "loot"
         return Roll(SLAIN[thing] if won else thing, pairs, fight.kept, added, total, "won" if won else "")
     if not isinstance(ended, told.FightWon | told.FightTied | told.FightLost):
         return None
     if rolled is None:
-        return Roll(ended.monster, [], 0, [], ended.total, verdict)
+        boosts = [("heart" if isinstance(h, told.HitPointSacrificed) else ATTACK_SCROLL, 1) for h in scene.happened
+                  if isinstance(h, told.HitPointSacrificed | told.ScrollUsed)]  # fmt: skip
+        return Roll(ended.monster, [], 0, boosts, ended.total, verdict)
     faces = [tuple(die[-1] for die in pair) for pair in rolled.pairs]
-    added = [("swords", rolled.weapons), ("star", rolled.scrolls + rolled.first_step)]
+    added = [("swords", rolled.weapons), (ATTACK_SCROLL, rolled.scrolls), ("boot", rolled.first_step)]
     return Roll(ended.monster, [*rolled.pairs], faces.index(rolled.kept), added, ended.total, verdict)
 
 
@@ -302,7 +335,7 @@ def slots(scene: Scene, hero: Hero) -> Iterator[Markup]:
         for item, x in zip(held, SLOT_AT[sort], strict=False):
             yield tag("rect", class_="slot held", x=x, y=6, width=SLOT_WIDE[sort], height=28, rx=4)
             if item in WEAPONS:
-                yield scene.sheet.use(item, x + 10, 18, 0.32)
+                yield scene.sheet.use(item, x + 11, 16, 0.29)
                 yield write(f"+{WEAPONS[item]}", x + 22, 31, 12, "b m label")
             else:
                 yield scene.sheet.use(item, x + 12, 20, 0.34)

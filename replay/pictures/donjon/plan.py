@@ -14,6 +14,8 @@ CELL: Final = 100
 """A cell of the map is so many units wide in the map's own coordinates: cell x,y begins at 100x,100y."""
 HALF: Final = 18
 """Half the width of a corridor and of every opening."""
+STUDS: Final = "M10 2L18 10L10 18L2 10ZM90 2L98 10L90 18L82 10ZM98 90L90 98L82 90L90 82ZM10 98L2 90L10 82L18 90Z"
+"""In the corners of the start, where nobody stands."""
 Point = tuple[float, float]
 
 
@@ -31,6 +33,7 @@ def floor(form: str, exits: str) -> Markup:
         parts.append(tag("path", class_="joint", d="M37 12V88M63 12V88M12 37H88M12 63H88"))
     elif form == "plaza":
         parts.append(tag("circle", class_="joint", cx=50, cy=50, r=36))
+        parts.append(tag("path", class_="s gold", d=STUDS))
     parts.append(tag("path", class_="wall", d=lines))
     return tag("g", *parts, id=f"t-{form}-{exits}")
 
@@ -92,11 +95,21 @@ def hatching() -> str:
 
 ROCK: Final = tag(
     "g",
-    tag("path", class_="rock", d="M0 0H100V100H0Z"),
+    tag("path", class_="cliff", d="M0 0H100V100H0Z"),
     tag("path", class_="hatch", d=hatching()),
     tag("path", class_="seam", d="M0 0H100V100H0Z"),
     id="rock",
 )
+CORNERS: Final = "M4 26V4H26M74 4H96V26M96 74V96H74M26 96H4V74"
+
+
+def brackets(name: str) -> Markup:
+    """Four corners around a cell, which leave its openings free."""
+    return tag("g", tag("path", class_="casing", d=CORNERS), tag("path", class_=name, d=CORNERS), id=f"mark-{name}")
+
+
+MARKS: Final = {name: brackets(name) for name in ("choice", "fresh")}
+"""Around a cell that may be chosen now, and around one where something is new."""
 HIT: Final = tag("rect", id="hit", class_="hit", width=CELL, height=CELL)
 SEALED: Final = tag("rect", id="cell-sealed", class_="dark", x=23, y=23, width=54, height=54, rx=8)
 UNKNOWN: Final = tag(

@@ -9,7 +9,7 @@ from engine.donjon.components import MONSTERS, WEAPONS
 from engine.donjon.state import Hero, State
 from replay.pictures import scene
 from replay.pictures.donjon import plan
-from replay.pictures.shared import figure, tag
+from replay.pictures.shared import figure, joined, tag
 
 FEATURES: Final = {"start": "fountain", "fountain": "fountain", "portal": "portal", "trap": "trap"}
 """What is built into a tile, by its kind."""
@@ -76,21 +76,26 @@ class Scene(scene.Scene[State]):
         self.sheet.define("rock", plan.ROCK)
         return self.sheet.define(f"t-{form}-{exits}", plan.floor(form, exits))
 
+    def preview(self, x: float = 0, y: float = 0) -> Markup:
+        """The broken frame, 100 wide from x,y, of a tile that is not laid yet."""
+        kinds = ("casing", "preview")
+        return joined(*(tag("rect", class_=kind, x=x + 4, y=y + 4, width=92, height=92) for kind in kinds))
+
     def token(self, thing: str, grown: float = 1.0) -> Markup:
-        """A thing with its number, centred on 0,0 and about 90 wide; ``grown``: the number so much larger."""
+        """A thing with its number, 80 wide around 0,0; ``grown``: the number so much larger."""
         if thing in MONSTERS:
             shown, class_ = str(MONSTERS[thing].strength), "strength"
         elif thing in WEAPONS:
             shown, class_ = f"+{WEAPONS[thing]}", "bonus"
         else:
             return self.sheet.use(thing, 0, 0, 1.15)
-        away = 30 - (grown - 1) * 10
-        return self.sheet.use(thing, -8, -8, 1.15) + figure(shown, away, away, 22 * grown, class_)
+        radius = min(22 * grown, 26)
+        return self.sheet.use(thing, -4, -4, 1.08) + figure(shown, 42 - radius, 42 - radius, radius, class_)
 
     def figure(self, seat: int, hero: Hero, lit: bool = True) -> Iterator[Markup]:
         """A hero, centred on 0,0 and 64 wide, standing or stunned; the active one, if ``lit``, in a golden light."""
         if lit and self.playing and seat == self.state.active:
-            yield tag("circle", class_="aura", r=38)
+            yield tag("circle", class_="aura", r=37)
         stunned = self.stunned(seat, hero)
         drawn = self.sheet.use(hero.name or "nobody", turned=90 if stunned else 0)
         yield tag("g", drawn, class_="lost") if hero.withdrawn else drawn

@@ -5,9 +5,10 @@ companions; ``monsters``, ``chests``, ``potions`` the dice of the level by kind,
 that wait; ``dragon`` and ``lair``; ``party``, ``graveyard``, ``removed``, ``scrolls``; ``treasures`` in hand, each kind
 ``treasure-KIND``, and ``treasure-supply``;
 ``level``, ``phase-NAME``; ``hero-NAME`` one that may be chosen; ``specialty``, ``ultimate``, ``xp`` on the hero's card;
-``panel-SEAT``; and the buttons: ``begin``, ``keep-party``, ``reroll-party``, ``proceed``, ``flee``, ``retire``,
-``seek-glory``. The four of a delve always stand there, as outlines where they are refused; where no delve begins,
-``begin`` is the line that says what the game waits for.
+``panel-SEAT``; ``told`` what has just happened, in words; and the buttons: ``begin``, ``keep-party``, ``reroll-party``,
+``proceed``, ``flee``, ``retire``, ``seek-glory``. The four of a delve always stand there, as outlines where they are
+refused; where no delve begins, ``begin`` is the line that says what the game waits for. A golden rim is around the dice
+and treasures that an action of the phase may name.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,10 @@ def draw(
     scene = Scene(rules, state, language, happened)
     board = Board(scene)
     parts = [board.draw(MARGIN, MARGIN)] if state.active else []
-    below, y = Panel(scene).draw(board.height + MARGIN * (2 if board.height else 1))
+    y = board.height + MARGIN if board.height else 0
+    told, high = scene.told(y)
+    below, y = Panel(scene).draw(y + (high or MARGIN))
+    parts.append(told)
     name = f"{scene.term('game')} · {scene.headline()}"
     description = " ".join(scene.about(seat) for seat, _ in enumerate(state.seats, 1))
     return scene.sheet.picture(y + MARGIN, name, description, theme, scene.words.language, *parts, *below)

@@ -134,9 +134,22 @@ class Board:
             order = sorted(first, key=lambda die: (FACES.index(first[die]), die))
             shown = [scene.die(first[die], *spot(i), DIE, die) for i, die in enumerate(order)]
             parts.append(tag("g", title(scene.say("reserve")), *shown, id="reserve"))
+            parts.append(self.levels())
         parts.append(self.waiting())
         lair = tag("g", *self.lair(), transform=place(wide + 4, 0))
         self.lay(joined(*parts, lair), 134)
+
+    def levels(self) -> Markup:
+        """The places on the first levels for which the dice of a Scout are chosen."""
+        scene, x = self.scene, 62.0
+        parts = [write(scene.say("reserve"), x, 68, 11, "b", 170)]
+        asked = scene.forms["assign-dice"].fields.values() if "assign-dice" in scene.forms else ()
+        for level, field in enumerate(asked, 1):
+            parts.append(write(f"{level}:", x, 88, 13, "b"))
+            parts += [tag("rect", class_="refused", x=x + 16 + i * 17, y=76, width=15, height=15, rx=3)
+                      for i in range(field.minimum)]  # fmt: skip
+            x += 24 + 17 * field.minimum
+        return joined(*parts)
 
     def waiting(self) -> Markup:
         """Below the level's dice: of a Scout those of later levels; the supply of blank dice."""
@@ -221,7 +234,7 @@ class Board:
         count = len(delve.graveyard)
         said = scene.say("graveyard", count=count)
         x = 52.0
-        blanks = [scene.blank(x + i * 17, y + 4, 15, die, said, "die lost") for i, die in enumerate(delve.graveyard)]
+        blanks = [scene.blank(x + i * 20, y + 5, 13, die, said, "die lost") for i, die in enumerate(delve.graveyard)]
         yield tag(
             "g",
             title(said),
@@ -230,14 +243,14 @@ class Board:
             *blanks,
             id="graveyard",
         )
-        x += max(count * 17, 0) + 8
+        x += count * 20 + 8
         if delve.removed:
             out = scene.say("removed", count=len(delve.removed))
             shown = [scene.blank(x + i * 17, y + 4, 15, die, out, "refused") for i, die in enumerate(delve.removed)]
             x += len(delve.removed) * 17 + 4
             yield tag("g", title(out), *shown, write(out, x, y + 16, 11, "", 46), id="removed")
         elif not count:
-            yield write(said, x - 8, y + 16, 11, "dim", 110)
+            yield write(scene.say("graveyard-empty"), x - 8, y + 16, 11, "dim", 110)
         scrolls = [o for offers in scene.legal.values() for o in offers if isinstance(o.action, UseScroll)]
         if scrolls:
             label, left = scene.say("button.scrolls"), 236 if delve.removed else 200
@@ -255,31 +268,26 @@ class Board:
     def treasures(self) -> None:
         """The tokens in hand, each kind with its number."""
         scene, hand = self.scene, in_order(self.state.seat.treasures)
-        total, left = sum(hand.values()), sum(self.state.supply.values())
-        said = scene.say("treasures", count=total)
-        parts = [
-            write(said, 6, 13, 11.5, "b", 200),
-            tag("g", title(scene.say("treasure-supply", left=left)), write(
-                scene.say("treasure-supply", left=left), 346, 13, 10.5, "e", 140), id="treasure-supply"),
-        ]  # fmt: skip
+        said = scene.say("treasures", count=sum(hand.values()))
+        parts = [write(said, 6, 13, 11.5, "b", 200)]
         inside = [title(scene.counted(hand) or said)]
         for i, (token, count) in enumerate(hand.items()):
-            inside.append(self.treasure(token, count, 4 + i % 5 * SLOT, 18 + i // 5 * 44))
+            inside.append(self.treasure(token, count, 4 + i % 5 * SLOT, 19 + i // 5 * 45))
         rows = -(-len(hand) // 5)
         if not hand:
             inside.append(tag("rect", class_="hit", x=2, y=0, width=348, height=16))
-        self.lay(joined(*parts, tag("g", *inside, id="treasures")), 20 + 44 * rows)
+        self.lay(joined(*parts, tag("g", *inside, id="treasures")), 20 + 45 * rows)
 
     def treasure(self, token: str, count: int, x: float, y: float) -> Markup:
         """A kind of token: drawing, number, name in short."""
-        scene = self.scene
-        return tag(
+        scene, wide = self.scene, SLOT - 3
+        return scene.rim(f"treasure-{token}", x, y, wide, 41, 6) + tag(
             "g",
             title(f"{scene.term(token)} ×{count}"),
-            tag("rect", class_="slot held", x=0, y=0, width=SLOT - 3, height=41, rx=6),
-            scene.symbol(token, 19, 15, 0.42),
+            tag("rect", class_="slot held", x=0, y=0, width=wide, height=41, rx=6),
+            scene.symbol(token, 19, 14.5, 0.38),
             write(f"×{count}", 49, 20, 14, "b m label" if count > 1 else "m label", 28),
-            write(scene.say(f"short.{token}"), (SLOT - 3) / 2, 37.5, 10.5, "m label", SLOT - 8),
+            write(scene.say(f"short.{token}"), wide / 2, 37.5, 10.5, "m label", wide - 5),
             id=f"treasure-{token}",
             transform=place(x, y),
         )
@@ -302,8 +310,8 @@ class Board:
         scene, hero = self.scene, HEROES[name]
         yield title(f"{scene.term(name)}. {scene.specialty(hero.novice)} {self.about_ultimate(hero.novice)}")
         yield tag("rect", class_="card", x=0, y=0, width=114, height=44, rx=7)
-        yield scene.crest(name, "novice" if hero.master else "legend", 22, 22, 0.52)
-        yield from name_of(scene.term(name), 43, 66)
+        yield scene.crest(name, "novice" if hero.master else "legend", 19, 22, 0.46)
+        yield from name_of(scene.term(name), 37, 74)
 
     def full(self, name: str) -> tuple[Markup, float]:
         """A hero to choose: crest, name, both powers in words; and how high it is."""
@@ -331,15 +339,13 @@ class Board:
         sort = standing(self.state.seat)
         name = scene.hero(self.state.seat)
         parts = [
-            tag("rect", class_="s rock", x=1, y=1, width=SIDE_BY_SIDE - 2, height=112, rx=10),
-            scene.sheet.use("door", 60, 57, 1.3),
-            scene.crest(self.state.seat.hero, sort, 150, 40, 0.9),
-            write(name, 190, 34, 17, "b", 150),
-            write(scene.say("delve", delve=number, delves=DELVES), 190, 52, 12, "", 150),
+            tag("rect", class_="s rock", x=1, y=1, width=SIDE_BY_SIDE - 2, height=84, rx=10),
+            scene.sheet.use("door", 60, 43, 1.0),
+            scene.crest(self.state.seat.hero, sort, 132, 42, 0.9),
+            write(name, 172, 40, 17, "b", 170),
+            write(scene.say("delve", delve=number, delves=DELVES), 172, 58, 12, "", 170),
         ]
-        lines = folded(self.scene.last_delve(), 11, SIDE_BY_SIDE - 130)[:3]
-        parts += [write(line, 118, 86 + i * 14, 11, "", SIDE_BY_SIDE - 124) for i, line in enumerate(lines)]
-        self.lay(joined(*parts), 118)
+        self.lay(joined(*parts), 90)
 
 
 def spot(index: int) -> tuple[float, float]:

@@ -86,10 +86,13 @@ class Panel:
         return offered | {"proceed", "flee", "retire", "seek-glory"} if self.state.phase in DELVING else offered
 
     def buttons(self, targets: list[str]) -> Iterator[Markup]:
-        """A row of buttons, each as wide as its word asks for; only an outline where it is refused."""
+        """A row of buttons, each as wide as its word asks for; only an outline, without a word, where it is refused."""
         scene, room = self.scene, WIDTH - 2 * EDGE - 12 - 5 * (len(targets) - 1)
         labels = {target: scene.say(f"button.{target}", level=self.state.delve.level) for target in targets}
-        asked = {target: 13.5 * wide(labels[target]) + (36 if BUTTONS[target] else 16) for target in targets}
+        asked = {
+            target: 13.5 * wide(labels[target]) + (36 if BUTTONS[target] else 16) if target in scene.legal else 34
+            for target in targets
+        }
         share = min(room / (sum(asked.values()) or 1), 1.3)
         x = (WIDTH - share * sum(asked.values()) - 5 * (len(targets) - 1)) / 2
         for target, label in labels.items():
@@ -101,16 +104,14 @@ class Panel:
         """One of the offers."""
         legal, icon = target in self.scene.legal, BUTTONS[target]
         shift = 28 if icon else 6
-        drawn = self.scene.sheet.use(icon, 16, 15, 0.34) if icon else Markup("")
-        return tag(
-            "g",
-            title(label),
-            tag("rect", class_="button" if legal else "refused", x=0, y=0, width=round(width, 2), height=30, rx=8),
-            drawn if legal else tag("g", drawn, class_="lost"),
-            write(label, (shift + width - 5) / 2, 20, 12.5, f"{'label' if legal else 'dim'} b m", width - shift - 5),
-            id=target,
-            transform=place(x, 29),
+        drawn = self.scene.sheet.use(icon, 16 if legal else width / 2, 15, 0.34) if icon else Markup("")
+        box = tag("rect", class_="button" if legal else "refused", x=0, y=0, width=round(width, 2), height=30, rx=8)
+        inside = (
+            (drawn, write(label, (shift + width - 5) / 2, 20, 12.5, "label b m", width - shift - 5))
+            if legal
+            else (tag("g", drawn, class_="lost"),)
         )
+        return tag("g", title(label), box, *inside, id=target, transform=place(x, 29))
 
     # -- the hero's card -------------------------------------------------------------------------------------------
 
@@ -155,8 +156,8 @@ class Panel:
         scene, delve = self.scene, self.state.delve
         used = "used-level" if delve.specialty_used else ""
         yield "specialty", scene.term("specialty"), scene.specialty(side), used
-        exhausted = "used" if delve.exhausted else "ready"
-        state = exhausted if scene.delving else ""
+        exhausted = delve.exhausted if scene.delving else side.begins_exhausted
+        state = "" if self.state.seat.delves == DELVES else "used" if exhausted else "ready"
         yield "ultimate", scene.term(side.ultimate.name), scene.ultimate(side), state
 
     def power(self, target: str, head: str, said: str, chip: str, y: float) -> tuple[Markup, float]:
@@ -184,7 +185,9 @@ class Panel:
 
 
 def heads(scene: Scene) -> Iterator[Markup]:
-    """What the columns of the seats are."""
+    """What the columns of the seats are; before them how many treasures are left to be drawn."""
+    supply = scene.say("treasure-supply", left=sum(scene.state.supply.values()))
+    yield tag("g", title(supply), write(supply, 8, 10, 10.5, "", 158), id="treasure-supply")
     yield write(scene.term("delve"), 198, 10, 10, "m", 52)
     yield write(scene.term("experience"), 255, 10, 10, "m", 58)
     yield write(scene.term("score"), 328, 10, 10, "m", 50)
@@ -208,11 +211,14 @@ def row(scene: Scene, number: int, y: float) -> Markup:
     parts.append(delves(scene, number))
     if seat.withdrawn:
         parts.append(write(scene.say("status.left-game"), 290, 16, 10.5, "b m", 34))
+    if owed := scene.owed(number):
+        parts.append(tag("rect", class_="bonus", x=275, y=4, width=30, height=15, rx=7))
+        parts.append(write(f"↩{owed}", 290, 15.5, 11, "b m label", 26))
     parts += [
         scene.sheet.use("star", 244, 11.5, 0.26),
         write(str(seat.xp), 263, 16, 13, "b m", 20),
         *tokens(scene, seat.treasures),
-        write(str(score(seat)), 328, 21, 18, "b m", 40),
+        write(f"({score(seat)})" if owed else str(score(seat)), 328, 21, 18, "b m", 44),
         write(f"{seat.xp} + {treasure_value(seat.treasures)}", 328, 35, 10.5, "m", 46),
     ]
     if won:
@@ -238,8 +244,8 @@ def tokens(scene: Scene, treasures: dict[str, int]) -> Iterator[Markup]:
     step = min(34.0, 238 / max(len(hand), 1))
     for i, (token, count) in enumerate(hand.items()):
         x = 62 + i * step
-        yield scene.symbol(token, x + 7, 29, 0.23)
-        yield write(str(count), x + 17, 34.5, 10.5, "b m", 8)
+        yield scene.symbol(token, x + 7, 29, 0.24)
+        yield write(str(count), x + min(19.5, step - 6), 34, 10.5, "b m", 8)
     if not hand:
         yield write(scene.say("no-treasures"), 62, 33, 10.5, "", 190)
 

@@ -1,19 +1,21 @@
 """What every part of the picture of Dungeon Roll draws from: the state, its words, dice, tokens and crests."""
 
-from collections.abc import Iterator
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from markupsafe import Markup
 
-from engine.dungeon_roll.components import DUNGEON_FACES, PARTY_FACES, TREASURES
-from engine.dungeon_roll.happenings import DelveEnded
+from engine.dungeon_roll.components import DELVES, DUNGEON_FACES, PARTY_FACES, TREASURES
 from engine.dungeon_roll.heroes import HEROES, Side
+from engine.dungeon_roll.offers import forms
 from engine.dungeon_roll.state import Seat, State
 from engine.dungeon_roll.turns import score
+from engine.protocol import Form, Rules
 from replay.pictures import scene
 from replay.pictures.dungeon_roll.powers import of_specialty, of_ultimate
 from replay.pictures.shared import place, tag, title, wide, write
 from replay.telling import Verbatim
+from replay.words import Context, words
 
 GAME: Final = "dungeon-roll"
 DRAWN: Final = {
@@ -70,6 +72,24 @@ class Scene(scene.Scene[State]):
 
     game = GAME
 
+    @cached_property
+    def forms(self) -> dict[str, Form]:
+        """From what the actions that are legal now are built, by their type; but for powers and Scrolls."""
+        legal = [offer for offers in self.legal.values() for offer in offers]
+        asked = {form.type: form for form in forms(self.state, legal)}
+        return {sort: form for sort, form in asked.items() if form.target not in ("specialty", "ultimate", "scrolls")}
+
+    @cached_property
+    def picks(self) -> set[str]:
+        """The elements which these name: dice, companions and treasures that may be tapped."""
+        fields = [field for form in self.forms.values() for field in form.fields.items()]
+        return {self.rules.element(name, one) for name, field in fields for one in field.ids}
+
+    def rim(self, identity: str, x: float, y: float, width: float, height: float, corner: float) -> Markup:
+        """Behind what may be tapped now, a little larger than it; else nothing."""
+        if identity not in self.picks:
+            return Markup("")
+        return tag("rect", class_="pick", x=x - 2, y=y - 2, width=width + 4, height=height + 4, rx=corner + 2)
 
     @property
     def rank(self) -> str:
@@ -106,6 +126,8 @@ class Scene(scene.Scene[State]):
         )  # fmt: skip
         if seat.treasures:
             said += self.say("carries", things=Verbatim(self.counted(in_order(seat.treasures))))
+        if owed := self.owed(number):
+            said += self.say("owes", count=owed)
         return said + (self.say("left-game") if seat.withdrawn else "") + self.say("stop")
 
     def pending(self) -> str:
@@ -142,10 +164,13 @@ class Scene(scene.Scene[State]):
         names = [self.hero(self.state.seats[seat - 1]) for seat in self.winners]
         return ending, self.say("winners", winners=Verbatim(self.words.together(names)), count=len(names))
 
-    def last_delve(self) -> str:
-        """How the delve that has just ended came to its end, where it has."""
-        ended = [happening for happening in self.happened if isinstance(happening, DelveEnded)]
-        return self.words.happening(ended[-1], self.context) if ended else ""
+    def owed(self, number: int) -> int:
+        """How many of its treasures a seat must still give back after its last delve."""
+        seat, state = self.state.seats[number - 1], self.state
+        if state.phase == "discarding" and number == state.active and seat.delves == DELVES:
+            return state.discards
+        done = not seat.hero or seat.withdrawn or seat.delves == DELVES
+        return 0 if done else min(seat.side.discards_at_end, sum(seat.treasures.values()))
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
@@ -155,7 +180,7 @@ class Scene(scene.Scene[State]):
 
     def die(self, face: str, x: float, y: float, size: float, identity: str, said: str = "") -> Markup:
         """A die that shows a face, its upper left corner at x,y: white of the party, black of the dungeon."""
-        return tag(
+        return self.rim(identity, x + 1, y + 1, size - 2, size - 2, 8) + tag(
             "g",
             title(said or self.term(face)),
             tag("use", href=self.face(face), transform=place(0, 0, size / 44)),
@@ -185,7 +210,7 @@ class Scene(scene.Scene[State]):
         """A temporary companion: round, so that nobody takes it for a die."""
         label = tag("circle", class_="s pale", r=20, stroke_dasharray="6 4")
         letter = self.say(f"letter.{face}")
-        return tag(
+        return self.rim(identity, x + 1, y + 1, size - 2, size - 2, size / 2) + tag(
             "g",
             title(self.say("temporary", face=face)),
             tag(
@@ -201,13 +226,15 @@ class Scene(scene.Scene[State]):
         )
 
     def blank(self, x: float, y: float, size: float, identity: str, said: str, class_: str = "die") -> Markup:
-        """A small die that lies aside."""
+        """A small die that lies aside; crossed out and fallen over, where it is one of the graveyard."""
+        dead = "lost" in class_
         return tag(
             "g",
             title(said),
             tag("rect", class_=class_, x=-size / 2, y=-size / 2, width=size, height=size, rx=size / 5),
+            tag("path", class_="strike", d="M-4-4L4 4M4-4L-4 4") if dead else "",
             id=identity,
-            transform=place(x + size / 2, y + size / 2),
+            transform=place(x + size / 2, y + size / 2, turned=20 if dead else 0),
         )
 
     def crest(self, hero: str, sort: str, x: float, y: float, scale: float) -> Markup:
@@ -224,19 +251,26 @@ class Scene(scene.Scene[State]):
 
     def specialty(self, side: Side) -> str:
         """What the hero's specialty is."""
-        return self.words.grammar.space.join(self.clauses(of_specialty(side)))
+        return power_of(self.rules, self.words.language, side.name, False)
 
     def ultimate(self, side: Side) -> str:
         """What the hero's ultimate does."""
-        return self.words.grammar.space.join(self.clauses(of_ultimate(side.ultimate)))
+        return power_of(self.rules, self.words.language, side.name, True)
 
-    def clauses(self, said: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[str]:
-        """Messages with their facts as sentences; after a price and its colon the sentence goes on."""
-        paid = False
-        for message, facts in said:
-            clause = self.say(f"power.{message}", **facts)
-            yield clause[:1].lower() + clause[1:] if paid else clause
-            paid = message.startswith("pay.")
+
+SIDES: Final = {side.name: side for hero in HEROES.values() for side in (hero.novice, hero.master) if side}
+
+
+@lru_cache(maxsize=1024)
+def power_of(rules: Rules[Any], language: str, side: str, ultimate: bool) -> str:
+    """A power in sentences, said again in every picture of a game; after a price and its colon the sentence goes on."""
+    said, context, paid = words(language), Context(rules), False
+    clauses = []
+    for message, facts in of_ultimate(SIDES[side].ultimate) if ultimate else of_specialty(SIDES[side]):
+        clause = said.text(f"pictures.{GAME}.power.{message}", facts, context)
+        clauses.append(clause[:1].lower() + clause[1:] if paid else clause)
+        paid = message.startswith("pay.")
+    return said.grammar.space.join(clauses)
 
 
 def standing(seat: Seat) -> str:
