@@ -1,5 +1,6 @@
 """What Gunicorn runs: its settings, its worker, and the application of one worker."""
 
+import errno
 import gc
 import os
 import signal
@@ -99,7 +100,7 @@ class _Prompt:
 
 class _Whole:
     """A connection on which the first thing to be sent waits for the second: each packet costs both sides a system
-    call, and whoever waits for it a turn of the processor."""
+    call, and whoever waits for it a turn of the processor. Who reads nothing for ANNALS_PATIENCE_S is gone."""
 
     def __init__(self, sock: Any, plain: bool) -> None:
         self._sock = sock
@@ -111,16 +112,26 @@ class _Whole:
         if self._first == b"":
             self._first = data
         elif self._first is None:
-            self._sock.sendall(data)
+            self._send(data)
         else:
             first, self._first = self._first, None
-            self._sock.sendall(first + data)
+            self._send(first + data)
 
     def flush(self) -> None:
         """Send what still waits."""
         if self._first:
             first, self._first = self._first, None
-            self._sock.sendall(first)
+            self._send(first)
+
+    def _send(self, data: bytes) -> None:
+        self._sock.settimeout(_config.patience_s)
+        try:
+            for start in range(0, len(data), _PIECE):
+                self._sock.sendall(data[start : start + _PIECE] if len(data) > _PIECE else data)
+        except TimeoutError as error:
+            raise BrokenPipeError(errno.EPIPE, "the client reads nothing") from error
+        finally:
+            self._sock.settimeout(None)
 
     def send_now(self, data: bytes) -> int:
         """Send without waiting: how many bytes went out. Only where it is plain, and the head of an answer is out."""
