@@ -28,11 +28,12 @@ test: check ## check, then run every test (TESTS=, ARGS= for pytest)
 	@sh requirements/system.sh
 	$(venv)/python -m pytest -n 2 $(ARGS) $(TESTS)
 
-check: .venv/.test ## ruff, mypy --strict, the one-way imports, tsc --checkJs
+check: .venv/.test ## ruff, mypy --strict, the one-way imports, tsc --checkJs, known weaknesses of dependencies
 	$(venv)/ruff check .
 	$(venv)/mypy
 	$(venv)/lint-imports --no-logo
 	@sh requirements/typescript.sh
+	@$(venv)/python requirements/audit.py
 
 bench: .venv/.test ## measure against ceilings and peers, write bench/results.json
 	$(venv)/python -m bench $(ARGS)

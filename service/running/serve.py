@@ -384,7 +384,7 @@ def _listen(host: str, port: int) -> Iterator[socket.socket]:
 
 def _address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 # nothing listens there
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 
 
@@ -414,7 +414,7 @@ def _greet(address: str, config: Config, tend: Callable[[], bool], stopping: thr
         if not tend():
             raise CannotServe("a process of the service keeps ending; its log above says why")
         try:
-            with urllib.request.urlopen(f"{address}/readyz", timeout=2):
+            with urllib.request.urlopen(f"{address}/readyz", timeout=2):  # noqa: S310 # our own
                 break
         except urllib.error.HTTPError as error:
             answer = error.read(1_000).decode(errors="replace")
