@@ -1,8 +1,8 @@
 """Positions to be read blind: pictures of 360 px without a word beside them, and apart from them what is true there.
 
-``python -m tests.replay.blind FOLDER`` writes ``FOLDER/<game>/NN.png`` for a reader who sees nothing else, and
-``FOLDER/facts/<game>/NN.json`` for whoever counts what was misread: the state as a watcher may see it, what had just
-happened, the outcome.
+``python -m tests.replay.blind FOLDER [FIRST]`` plays games, from the number ``FIRST`` on (0), and writes
+``FOLDER/<game>/NN.png`` for a reader who sees nothing else, and ``FOLDER/facts/<game>/NN.json`` for whoever counts what
+was misread: the state as a watcher may see it, what had just happened, the outcome.
 """
 
 import random
@@ -68,10 +68,10 @@ def played(rules: Rules[Any], seed: int) -> list[Sample]:
     return found
 
 
-def chosen(rules: Rules[Any]) -> list[Sample]:
+def chosen(rules: Rules[Any], first: int = 0) -> list[Sample]:
     """Of every phase in turn, each from a game that was looked at the least so far."""
     by_phase: defaultdict[str, list[Sample]] = defaultdict(list)
-    for seed in range(GAMES):
+    for seed in range(first, first + GAMES):
         for sample in played(rules, seed):
             if sample.happened:
                 by_phase[sample.state.phase].append(sample)
@@ -87,13 +87,13 @@ def chosen(rules: Rules[Any]) -> list[Sample]:
     return taken
 
 
-def write(folder: Path) -> None:
-    """The pictures and the facts of every game."""
+def write(folder: Path, first: int) -> None:
+    """The pictures and the facts of every game, of games from this number on."""
     for rules in RULESETS.values():
         shown, told = folder / game_name(rules.id), folder / "facts" / game_name(rules.id)
         for each in (shown, told):
             each.mkdir(parents=True, exist_ok=True)
-        for number, sample in enumerate(chosen(rules), 1):
+        for number, sample in enumerate(chosen(rules, first), 1):
             svg = picture(rules, sample.state, None, "en", theme="light", happened=sample.happened)
             (shown / f"{number:02}.png").write_bytes(png(svg, WIDTH))
             facts = {
@@ -105,4 +105,4 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)

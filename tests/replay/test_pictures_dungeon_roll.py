@@ -392,7 +392,8 @@ def test_every_seat_has_its_row_with_side_delves_experience_treasures_and_score(
             said = texts(panel)
             assert scene.hero(seat) in said
             active = number == state.active and not state.ending
-            assert said[0] == (f"▸{number}" if active else str(number))
+            lead = "▸" if active else "▹" if number == scene.following else ""
+            assert said[0] == f"{lead}{number}"
             pips = [circle.get("class") for circle in panel.iter(f"{SVG}circle")]
             assert pips.count(None) == seat.delves
             assert pips.count("button") == int(active and scene.delving and seat.delves < 3)
@@ -434,6 +435,18 @@ def test_a_seat_that_left_says_so() -> None:
     RULES.begin(state, Luck(3))
     RULES.withdraw(state, 2)
     assert "left" in texts(by_id(drawn((state, [])))["panel-2"])
+
+
+def test_the_seat_that_is_marked_as_the_next_one_is_the_next_one() -> None:
+    came = 0
+    for seed in range(1, 4):
+        up, marked = 0, 0
+        for state, happened in played(seed):
+            if state.active not in (0, up) and up:
+                assert state.active == marked
+                came += 1
+            up, marked = state.active, Scene(RULES, state, "en", happened).following
+    assert came > 5
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -194,13 +194,14 @@ def heads(scene: Scene) -> Iterator[Markup]:
 
 
 def row(scene: Scene, number: int, y: float) -> Markup:
-    """A seat: hero and side, delves done, experience, treasures by kind, score."""
+    """A seat: whether it is up, or next; hero and side, delves done, experience, treasures by kind, score."""
     seat = scene.state.seats[number - 1]
     active, won = scene.playing and number == scene.state.active, number in scene.winners
+    lead = "▸" if active else "▹" if number == scene.following else ""
     parts = [
         title(scene.about(number)),
         card(ROW - 3, lit=active or won),
-        write(f"▸{number}" if active else str(number), 14, 25, 12, "b m" if active or won else "dim b m"),
+        write(f"{lead}{number}", 14, 25, 12, "b m" if lead or won else "dim b m"),
     ]
     if seat.hero:
         crest = scene.crest(seat.hero, standing(seat), 40, 20, 0.48)

@@ -6,10 +6,11 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from engine.dungeon_roll.components import DELVES, DUNGEON_FACES, PARTY_FACES, TREASURES
+from engine.dungeon_roll.delving import heroes_left
 from engine.dungeon_roll.heroes import HEROES, Side
 from engine.dungeon_roll.offers import forms
 from engine.dungeon_roll.state import Seat, State
-from engine.dungeon_roll.turns import score
+from engine.dungeon_roll.turns import next_seat, score
 from engine.protocol import Form, Rules
 from replay.pictures import scene
 from replay.pictures.dungeon_roll.powers import of_specialty, of_ultimate
@@ -128,6 +129,8 @@ class Scene(scene.Scene[State]):
             said += self.say("carries", things=Verbatim(self.counted(in_order(seat.treasures))))
         if owed := self.owed(number):
             said += self.say("owes", count=owed)
+        if number == self.following:
+            said += self.say("follows")
         return said + (self.say("left-game") if seat.withdrawn else "") + self.say("stop")
 
     def pending(self) -> str:
@@ -163,6 +166,19 @@ class Scene(scene.Scene[State]):
             return ending, self.say("rank", rank=rank, score=score(self.state.seats[0]))
         names = [self.hero(self.state.seats[seat - 1]) for seat in self.winners]
         return ending, self.say("winners", winners=Verbatim(self.words.together(names)), count=len(names))
+
+    @cached_property
+    def following(self) -> int:
+        """The seat that is up when the active one has chosen or delved, as the rules say; 0: none."""
+        if not self.playing:
+            return 0
+        later = self.rules.copy(self.state)
+        if later.phase == "choosing-hero":
+            later.seat.hero = heroes_left(later)[0]
+        else:
+            later.seat.delves, later.phase = min(later.seat.delves + 1, DELVES), "delve-start"
+        next_seat(later)
+        return 0 if later.ending or later.active == self.state.active else later.active
 
     def owed(self, number: int) -> int:
         """How many of its treasures a seat must still give back after its last delve."""
