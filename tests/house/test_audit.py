@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCK = "flask==3.1.3 \\\n    --hash=sha256:00\n# via annals\nfakeredis[lua]==2.41 ; python_version >= '3.11' \\\n    --hash=x\n"
+LOCK = "flask==3.1.3 \\\n    --hash=sha256:00\n# via annals\nfakeredis[lua]==2.41 ; python_version >= '3.11' \\\n"
 
 Answer = Callable[[dict[str, Any]], Any]
 
