@@ -8,10 +8,10 @@ COPY . .
 RUN /annals/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM python:3.13-slim
-RUN useradd --system --uid 10001 --no-create-home annals && install -d -o annals -m 700 /keys /log
+RUN useradd --system --uid 10001 --no-create-home annals && install -d -o annals -m 700 /keys /log /archive
 COPY --from=build /annals /annals
 ENV PATH=/annals/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER annals
-VOLUME /keys /log
+VOLUME /keys /log /archive
 EXPOSE 8000
 CMD ["annals", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -173,10 +173,13 @@ def make_backup(deps: "Deps", path: Path, build: str, since: Path | None = None)
     """
     older = None if since is None else Backup.open(since)
     partial = path.with_name(path.name + PARTIAL)
-    for one in (path, partial):
-        if one.exists():
-            raise BadBackup(f"{one} is there already")
-    partial.mkdir(parents=True)
+    if path.exists():
+        raise BadBackup(f"{path} is there already")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir(mode=0o700)  # it names people
+    except FileExistsError as error:
+        raise BadBackup(f"{partial} is there already: it is being written, or was cut short: remove it") from error
     begun_ms = deps.clock()
     made = _streams(deps, partial, older)
     _beside(deps, partial / BESIDE)

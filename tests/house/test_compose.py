@@ -93,7 +93,7 @@ def test_both_containers_run_without_root_or_rights_on_a_read_only_disk() -> Non
 
 def test_the_keyring_lies_on_another_volume_than_the_log() -> None:
     assert LOG["volumes"] == ["log:/data"]
-    assert SERVICE["volumes"] == ["keys:/keys", "tree:/log"]
+    assert SERVICE["volumes"] == ["keys:/keys", "tree:/log", "archive:/archive"]
     assert SERVICE["environment"]["ANNALS_KEYS_FILE"].startswith("/keys/")
 
 
@@ -120,6 +120,7 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_to_the
         "REDIS_URL": f"unix://{log.connection_pool.connection_kwargs['path']}",
         "ANNALS_KEYS_FILE": SERVICE["environment"]["ANNALS_KEYS_FILE"].replace("/keys", str(keys)),
         "ANNALS_LOG_DIR": SERVICE["environment"]["ANNALS_LOG_DIR"].replace("/log", str(tree)),
+        "ANNALS_ARCHIVE_DIR": SERVICE["environment"]["ANNALS_ARCHIVE_DIR"].replace("/archive", str(tmp_path / "archive")),
     }
     kind, python, *check = SERVICE["healthcheck"]["test"]
     assert (kind, python) == ("CMD", "python")
