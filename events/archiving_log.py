@@ -176,7 +176,8 @@ class ArchivingLog(RedisLog):
         known = self.head(game_id)
         if known.archived:
             return False
-        events = self._stream(game_id)
+        if (events := self._stream(game_id)) is None:
+            return False
         last = events[-1] if events else None
         if last is None or (last.seq, last.hash) != (known.version, known.head):
             raise CannotArchive("the stream does not end in its head")
@@ -240,18 +241,18 @@ class ArchivingLog(RedisLog):
         if answer != b"ok":
             raise CannotRestore("the game is there already")
 
-    def _stream(self, game_id: bytes) -> list[Event]:
-        """All events of a stream.
+    def _stream(self, game_id: bytes) -> list[Event] | None:
+        """All events of a stream; None: somebody else has just archived it.
 
-        :raises CannotArchive: the record is damaged, or in the archive already.
+        :raises CannotArchive: the record is damaged.
         """
         events: list[Event] = []
         position: int | None = 0
         while position is not None:
             try:
                 page = super().read(game_id, position)
-            except Archived as error:
-                raise CannotArchive("somebody else archived it") from error
+            except Archived:
+                return None
             if page.damage:
                 raise CannotArchive(f"{page.damage[0].place}: {page.damage[0].reason}")
             events += page.events

@@ -467,6 +467,30 @@ def test_a_stream_that_was_changed_meanwhile_is_not_let_go(client: redis.Redis, 
     assert client.xlen(keys.stream) == len(events) + 1
 
 
+def test_two_that_archive_the_same_game_do_it_once(client: redis.Redis, tmp_path: Path) -> None:
+    other = ArchivingLog(client, Archive(tmp_path))
+    done: list[bool] = []
+
+    def overtaken_at(wanted: str) -> Any:
+        def at(step: str) -> None:
+            if step == wanted:
+                done.append(other.let_go(events[0].game_id))
+
+        return at
+
+    for step in ("read", "archived"):
+        log = ArchivingLog(client, Archive(tmp_path), at=overtaken_at(step))
+        events = stored(log, played())
+        assert (log.let_go(events[0].game_id), done.pop()) == (False, True)
+        assert list(whole(log, events[0].game_id)) == events
+    events = stored(other, played())
+    head = other.head(events[0].game_id)
+    other.let_go(events[0].game_id)
+    late = ArchivingLog(client, Archive(tmp_path))
+    late.head = lambda game_id: head  # type: ignore[method-assign] # asked before the other was done
+    assert late.let_go(events[0].game_id) is False
+
+
 class Crash(BaseException):
     """What a kill -9 is to the code that runs."""
 
