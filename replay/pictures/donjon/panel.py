@@ -22,7 +22,7 @@ from engine.donjon.movement import ways_to_place
 from engine.donjon.state import Hero
 from engine.protocol import Happening
 from replay.pictures.donjon.scene import FEATURES, Scene
-from replay.pictures.shared import EDGE, WIDTH, card, die, figure, joined, place, tag, title, wrapped, write
+from replay.pictures.shared import EDGE, WIDTH, card, die, figure, folded, joined, place, tag, title, wrapped, write
 
 FRAME, ROW = 122, 43
 """Heights of the frame of the turn and of a hero's row."""
@@ -171,11 +171,13 @@ class Frame:
             figure(str(strength), 290, MIDDLE, 15, "strength"),
         ]
         if roll is None:
-            count = 4 if HEROES[hero.name].rolls_two_pairs else 2
-            parts += [die(None, 60 + i * 32 + (i // 2) * 8, MIDDLE - 14, 28) for i in range(count)]
-            if scene.playing:
-                parts.append(write(scene.pending(), WIDTH / 2, MIDDLE + 27, 11, "m", WIDTH - 40))
-            return joined(*parts, write(scene.term(monster), 230, MIDDLE + 5, 12, "dim m", 84))
+            count, size = (4, 20) if HEROES[hero.name].rolls_two_pairs else (2, 30)
+            parts += [die(None, 54 + i * (size + 2) + i // 2 * 6, MIDDLE - size / 2, size) for i in range(count)]
+            left = 60 + count * (size + 2) + count // 4 * 6
+            room = 270 - left
+            lines = folded(scene.pending(), 11, room)
+            top = MIDDLE + 4 - 6.5 * (len(lines) - 1)
+            return joined(*parts, *(write(line, left, top + 13 * i, 11, "", room) for i, line in enumerate(lines)))
         dice, x = self.dice(roll) if roll.pairs else self.before(roll)
         for icon, much in roll.added:
             if much:
