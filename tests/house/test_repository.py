@@ -67,6 +67,13 @@ def test_the_readme_gives_the_two_commands() -> None:
     assert re.search(r"^\s*make test\b", readme, re.MULTILINE)
 
 
+def test_the_readme_shows_light_pictures_that_one_command_takes() -> None:
+    shown = {ROOT / path for path in re.findall(r"docs/screenshots/[\w-]+\.webp", (ROOT / "README.md").read_text())}
+    assert shown == set((ROOT / "docs" / "screenshots").iterdir())
+    assert all(picture.read_bytes().startswith(b"RIFF") for picture in shown)
+    assert sum(picture.stat().st_size for picture in shown) < 700_000
+
+
 def test_ci_runs_the_readmes_test_command() -> None:
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)

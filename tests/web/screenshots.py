@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, sync_playwright
 
 from bench.browser import launched
 from bench.servers import Served, served
-from engine.registry import RULESETS
 from service.web.session import COOKIE
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -156,17 +155,21 @@ def shoot(browser: Browser, server: str, folder: Path) -> Iterator[Path]:
 # -- the README's ----------------------------------------------------------------------------------------------------
 
 
-def played_on(service: Served, ruleset: str, phase: str, share: float) -> tuple[str, str]:
-    """A game played on, from a position in this phase about ``share`` of the way through the longest one of the demo,
-    by somebody who holds all seats: its path, and the token."""
+def moment(service: Served, ruleset: str, phase: str, share: float) -> tuple[str, int]:
+    """A position in this phase, about ``share`` of the way through the longest game of the demo: game and number."""
+    game = max(service.finished(ruleset), key=lambda one: int(one["version"]))
+    near = sorted(range(5, game["version"]), key=lambda n: abs(n - share * game["version"]))
+    address = f"{service.address}/v1/games/{game['game_id']}/positions"
+    states = ((n, httpx.get(f"{address}/{n}").json()["state"]) for n in near)
+    return game["game_id"], next(n for n, state in states if state and state["phase"] == phase)
+
+
+def played_on(service: Served, source: str, version: int) -> tuple[str, str]:
+    """A game played on from there by somebody who holds all seats: its path, and the token."""
     ask = httpx.Client(base_url=service.address)
     made = ask.post("/v1/players", json={"name": "Ada"}).json()
     sent = {"Authorization": f"Bearer {made['token']}"}
-    source = max(service.finished(ruleset), key=lambda one: int(one["version"]))
-    near = sorted(range(5, source["version"]), key=lambda n: abs(n - share * source["version"]))
-    states = ((n, ask.get(f"/v1/games/{source['game_id']}/positions/{n}").json()["state"]) for n in near)
-    version = next(n for n, state in states if state and state["phase"] == phase)
-    game = ask.post(f"/v1/games/{source['game_id']}/forks", json={"version": version}, headers=sent).json()
+    game = ask.post(f"/v1/games/{source}/forks", json={"version": version}, headers=sent).json()
     path = f"/v1/games/{game['game_id']}"
     for _ in game["seats"][1:]:
         ask.post(f"{path}/seats", json={}, headers=sent).raise_for_status()
@@ -176,16 +179,15 @@ def played_on(service: Served, ruleset: str, phase: str, share: float) -> tuple[
 
 def shoot_readme(browser: Browser, service: Served, folder: Path) -> Iterator[Path]:
     """The few that the README shows, as WebP."""
-    donjon, ada = played_on(service, "donjon@1", "combat-decision", 0.6)
-    delving, eve = played_on(service, "dungeon-roll@1", "monster", 0.7)
-    games = {ruleset: max(service.finished(ruleset), key=lambda one: int(one["version"])) for ruleset in RULESETS}
-    replays = {ruleset: f"/games/{game['game_id']}/at/{game['version'] // 2}" for ruleset, game in games.items()}
+    fight, explored = (moment(service, "donjon@1", *at) for at in (("combat-decision", 0.3), ("exploring", 0.4)))
+    delve, delved = (moment(service, "dungeon-roll@1", "monster", share) for share in (0.7, 0.4))
+    (donjon, ada), (delving, eve) = played_on(service, *fight), played_on(service, *delve)
     for name, variant, language, path, shown, token in (
         ("table-le-donjon", "light", "en", donjon, "svg .target", ada),
         ("table-dungeon-roll", "dark", "en", delving, "svg .target", eve),
-        ("replay", "dark", "fr", replays["donjon@1"], "#log li", ""),
-        ("audit", "light", "en", f"/games/{games['donjon@1']['game_id']}/audit", "#checks li", ""),
-        ("phone", "phone", "ja", replays["dungeon-roll@1"], "#log li", ""),
+        ("replay", "dark", "fr", "/games/{}/at/{}".format(*explored), "#log li", ""),
+        ("audit", "light", "en", f"/games/{explored[0]}/audit", "#checks li", ""),
+        ("phone", "phone", "ja", "/games/{}/at/{}".format(*delved), "#log li", ""),
     ):
         context = browser.new_context(reduced_motion="reduce", **VARIANTS[variant])
         if token:

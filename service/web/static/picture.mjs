@@ -72,8 +72,8 @@ export class Picture {
     whole.setAttribute("role", "group");
     this.#style(whole);
     const inner = /** @type {SVGSVGElement | null} */ (whole.querySelector(":scope > svg#map"));
-    if (inner) {
-      inner.id = "board";
+    if (inner) inner.id = "board"; // the page has a map, too
+    if (inner && Number(inner.getAttribute("height"))) { // at the end of some games there is nothing on it any more
       const [, , width, height] = (whole.getAttribute("viewBox") ?? "0 0 360 360").split(" ").map(Number);
       const cut = Number(inner.getAttribute("y")) + Number(inner.getAttribute("height")) + 4;
       const board = /** @type {SVGSVGElement} */ (whole.cloneNode(false));
