@@ -14,6 +14,7 @@ from bench.figures import Figure, Profile, beside, say
 from bench.games import RULES, finished
 from engine.chance import Recorded
 from engine.protocol import Action
+from events import archive
 from events.bodies import Act, read_body
 from events.embedded import Embedded
 from events.event import Event
@@ -109,6 +110,7 @@ def _sizes(games: Sequence[Sequence[Event]]) -> list[Figure]:
     count = sum(map(len, games))
     canonical = sum(len(event.data) for game in games for event in game) / count
     shown = sum(len(msgspec.json.encode(event_fields(event, ""))) for game in games for event in game) / count
+    archived = sum(len(archive.pack(game)) for game in games) / count
     with tempfile.TemporaryDirectory(prefix="annals-bench-") as folder, Embedded(Path(folder), "no") as database:
         client = connect(database.url)
         log = RedisLog(client)
@@ -123,6 +125,10 @@ def _sizes(games: Sequence[Sequence[Event]]) -> list[Figure]:
             260, at_most=True, absolute=True,
         ),
         Figure("memory of a feed's lines an event, before they are trimmed", feeds, "B"),
+        Figure(f"such games, of {count / len(games):,.0f} events, a GiB", 2**30 * len(games) / used / count, ""),
+        beside(
+            "archive an event", "B", [archived], [canonical], "its canonical bytes", 40, at_most=True, absolute=True
+        ),
         beside("canonical bytes an event", "B", [canonical], [shown], "its JSON, without words", None, True),
     ]  # fmt: skip
 
