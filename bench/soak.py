@@ -28,7 +28,7 @@ from bench.history import Judgement, judge
 from bench.processes import PROC
 
 PAGE: Final = Path("docs/reliability.md")
-CACHE_GAMES: Final = 40
+CACHE_GAMES: Final = 12
 """Games that each worker keeps: so few that their memory is full long before the end, and what grows then is a leak."""
 MOST_GROWTH: Final = 1.1
 MOST_SLOWER: Final = 1.5

@@ -250,7 +250,22 @@ def _clock(scene: Scene) -> None:
 
 
 def _rolling(scene: Scene) -> None:
-    """New workers for old, by a signal to Gunicorn; then each worker asked to end, one after the other."""
+    """As many new workers beside the old ones; once they serve, the old ones are asked to end."""
+    old, master = set(scene.site.workers()), scene.site.master()
+    for _ in old:
+        grown = len(scene.site.workers()) + 1
+        os.kill(master, signal.SIGTTIN)
+        until(lambda grown=grown: len(scene.site.workers()) >= grown, "no new worker came")  # type: ignore[misc]
+    until(lambda: len(scene.site.serving() - old) == len(old), "the new workers do not serve")
+    for _ in old:
+        left = len(scene.site.workers()) - 1
+        os.kill(master, signal.SIGTTOU)
+        until(lambda left=left: len(scene.site.workers()) <= left, "no worker ends")  # type: ignore[misc]
+    until(lambda: not old & set(scene.site.workers()), "the workers are the old ones")
+
+
+def _reload(scene: Scene) -> None:
+    """Gunicorn ends the old workers while the new ones load; then each worker is asked to end, one after the other."""
     old = set(scene.site.workers())
     os.kill(scene.site.master(), signal.SIGHUP)
     until(lambda: not old & (now := scene.site.serving()) and len(now) >= len(old), "the workers are the old ones")
@@ -293,7 +308,8 @@ FAULTS: Final[Sequence[Fault]] = (
         setting=_with_a_clock,
         without=("watched later",),
     ),
-    Fault("rolling", "rolling restart of the workers under SIGHUP and SIGTERM", _rolling),
+    Fault("rolling", "rolling restart of the workers: SIGTTIN, then SIGTTOU", _rolling),
+    Fault("reload", "SIGHUP to the web server, then SIGTERM to each worker in turn", _reload),
     Fault(
         "stuck", "the database stands still, the clerk is killed, the service is asked to stop; then a start", _stuck
     ),

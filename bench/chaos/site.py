@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import redis
+from prometheus_client.mmap_dict import MmapedDict
 
 from bench.history import Stored
 from bench.processes import PROC
@@ -140,18 +141,17 @@ class Site:
         return [one.pid for one in web if one.parent in {other.pid for other in web}]
 
     def serving(self) -> set[int]:
-        """Workers whose application is there: each has files of metrics in a folder that all share."""
+        """Workers that have answered a request: each counts them in a file of its own. Asks for some more itself."""
         found = set()
         for pid in self.workers():
-            try:
+            with suppress(OSError, ValueError):  # nobody answers; or it has just ended, or just begun
+                self.get("/healthz")
                 environment = (PROC / str(pid) / "environ").read_bytes()
-                folder = dict(part.partition(b"=")[::2] for part in environment.split(b"\0"))[
-                    b"PROMETHEUS_MULTIPROC_DIR"
-                ]
-                if any(name.endswith(f"_{pid}.db") for name in os.listdir(os.fsdecode(folder))):
+                variables = dict(part.partition(b"=")[::2] for part in environment.split(b"\0"))
+                file = Path(os.fsdecode(variables[b"PROMETHEUS_MULTIPROC_DIR"])) / f"counter_{pid}.db"
+                counted = MmapedDict.read_all_values_from_file(file)  # type: ignore[no-untyped-call]
+                if any("annals_requests_total" in name and value for name, value, *_ in counted):
                     found.add(pid)
-            except (FileNotFoundError, ProcessLookupError):
-                continue  # it has just ended
         return found
 
     def clerk(self) -> int:
