@@ -97,7 +97,7 @@ ROCK: Final = tag(
     "g",
     tag("path", class_="cliff", d="M0 0H100V100H0Z"),
     tag("path", class_="hatch", d=hatching()),
-    tag("path", class_="seam", d="M0 0H100V100H0Z"),
+    tag("path", class_="seam", d="M1 1H99V99H1Z"),
     id="rock",
 )
 CORNERS: Final = "M4 26V4H26M74 4H96V26M96 74V96H74M26 96H4V74"
