@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 DAY_MS: Final = 86_400_000
 LOOK_S: Final = 60.0
 """Between two looks for games that are old enough."""
-FIRST_S: Final = 5.0
-"""Before the first one: the start of a service is for those who play."""
+FIRST_S: Final = 2.0
+"""Before the first one."""
 _SHARE: Final = 4
 """After each game so many times the time that it took is left to those who play."""
 _SOON_S: Final = 300.0
@@ -111,6 +111,7 @@ class Archiver:
         :raises OSError: the archive cannot be written.
         """
         count = 0
+        self._deps.index.catch_up()
         for row in old_games(self._deps, self._days):
             begun = time.monotonic()
             if self._later.get(row.game_id, 0) > begun:

@@ -225,7 +225,7 @@ _kinds = st.sampled_from(["create", "join", "act", "seeded", "close", "reveal", 
 _rows = st.tuples(st.integers(0, 2**63), _kinds, st.none() | st.integers(1, 300), _bodies)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.binary(min_size=16, max_size=16), st.lists(_rows, min_size=1, max_size=8))
 def test_any_chain_of_events_comes_out_as_it_went_in(game_id: bytes, rows: list[Any]) -> None:
     try:
@@ -235,7 +235,7 @@ def test_any_chain_of_events_comes_out_as_it_went_in(game_id: bytes, rows: list[
     assert unpack(pack(events)) == events
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 2))
 def test_a_game_in_which_anything_was_changed_comes_out_as_it_went_in(source: random.Random, signed: int) -> None:
     events = played(12, signed)

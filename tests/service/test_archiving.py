@@ -1,7 +1,13 @@
 """Games in the archive over REST: whoever asks gets the same bytes, before, in between and after."""
 
+import os
+import secrets
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +15,18 @@ import pytest
 from click.testing import CliRunner
 
 from events.archiving_log import CannotArchive
-from events.log import Damage, Unavailable
+from events.embedded import open_database
+from events.event import Event
+from events.log import Damage, Unavailable, whole
+from events.notes import Signer
 from events.redis_log import Keys
 from replay.audit import Trust, audit_bundle
 from replay.validate import run_validate
 from service import clerk, commands
 from service.app import create_app
+from service.bootstrap import bootstrap
 from service.clients.self_custody import MEDIA_TYPE
+from service.config import Config
 from service.keeping import by_hand
 from service.keeping.archiver import Archiver, NotLogged, archive_game, archiver_of, old_games
 from service.proofs.sequencer import sequencer_of
@@ -319,6 +330,36 @@ def test_the_archiver_moves_what_ended_long_enough_ago(kept: Any, settings: dict
     kept.clock.pass_seconds(4 * 86_400)
     assert archiver.look(threading.Event()) == 1
     assert list(old_games(kept.deps, 0)) == []
+
+
+def test_the_archiver_works_beside_the_clerk(tmp_path: Path) -> None:
+    """The process that `annals serve` starts, with a game that ended ten days ago."""
+    made = Config(data=tmp_path, keys=f"test={'11' * 32}", receipts_key=Signer.create("a.example/receipts").skey)
+    with closing(open_database(tmp_path)) as database:
+        deps = bootstrap(made, database.client, lambda: time.time_ns() // 1_000_000 - 10 * 86_400_000)
+        game, _ = commands.create(
+            deps, secrets.token_bytes(16), commands.Table("dungeon-roll@1", 1, {}, "public", "open", {}), None
+        )
+        commands.void(deps, game.id, "restored")
+        environment = os.environ | {
+            "ANNALS_DATA": str(tmp_path),
+            "REDIS_URL": f"unix://{database.client.connection_pool.connection_kwargs['path']}",
+            "ANNALS_KEYS": made.keys,
+            "ANNALS_RECEIPTS_KEY": made.receipts_key,
+            "ANNALS_ARCHIVE_AFTER_DAYS": "7",
+            "ANNALS_DEMO": "no",
+        }
+        with subprocess.Popen([sys.executable, "-m", "service", "clerk"], env=environment) as process:
+            try:
+                deadline = time.monotonic() + 60
+                while not deps.log.head(game.id).archived and process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.05)
+            finally:
+                process.terminate()
+                process.wait(30)
+        assert process.returncode == 0
+        assert deps.log.head(game.id).archived
+        assert [event.kind for event in whole(deps.log, game.id) if isinstance(event, Event)][-1] == "close"
 
 
 def test_what_cannot_be_archived_keeps_no_other_game_waiting(kept: Any) -> None:
