@@ -30,10 +30,12 @@ def main() -> None:
     print(figures.write(*costs.measure(asked.requests), "costs"))
     if asked.costs:
         return
-    parts = [measure(asked) for measure in _PARTS.values()]
-    taken = [figure for part, _, _ in parts for figure in part]
-    profiles = [profile for _, part, _ in parts for profile in part]
-    print(figures.write(taken, profiles, skipped=[why for _, _, part in parts for why in part]))
+    taken, profiles, skipped = list[Figure](), list[Profile](), list[str]()
+    for measure in _PARTS.values():
+        more, beside, missing = measure(asked)
+        taken, profiles, skipped = [*taken, *more], [*profiles, *beside], [*skipped, *missing]
+        told = figures.write(taken, profiles, skipped=skipped)  # what is there, should the rest fail
+    print(told)
 
 
 _PARTS: Final[dict[str, Callable[[argparse.Namespace], Taken]]] = {

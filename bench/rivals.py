@@ -51,7 +51,7 @@ def measure(scale: int) -> tuple[list[Figure], list[Profile], list[str]]:
     with tempfile.TemporaryDirectory(prefix="annals-bench-peers-") as folder:
         for part in (_boardgame, _sourcing):
             try:
-                taken += part(Path(folder), scale)
+                part(Path(folder), scale, taken, skipped)
             except Skipped as reason:
                 say(f"skipped: {reason}")
                 skipped.append(str(reason))
@@ -61,7 +61,7 @@ def measure(scale: int) -> tuple[list[Figure], list[Profile], list[str]]:
 # -- boardgame.io ----------------------------------------------------------------------------------------------------
 
 
-def _boardgame(folder: Path, scale: int) -> list[Figure]:
+def _boardgame(folder: Path, scale: int, taken: list[Figure], skipped: list[str]) -> None:
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         raise Skipped(f"{BOARDGAME}: node and npm are not installed")
@@ -77,8 +77,8 @@ def _boardgame(folder: Path, scale: int) -> list[Figure]:
             kind: stack.enter_context(_peer(node, folder, *storage))
             for kind, storage in (("memory", ()), ("flat", (str(folder / "flat"),)))
         }
-        rounds = _Rounds(running, pool, peers, scale)
-        return [*rounds.rates(), *rounds.growth()]
+        rounds = _Rounds(running, pool, peers, scale, skipped)
+        taken += [*rounds.rates(), *rounds.growth()]
 
 
 class _Peer:
@@ -94,7 +94,7 @@ class _Peer:
         self._load.stdin.write(json.dumps(job) + "\n")
         self._load.stdin.flush()
         if not (line := self._load.stdout.readline()):
-            raise RuntimeError("the clients of boardgame.io ended")
+            raise Skipped(f"{BOARDGAME}: its server fell over with {clients} clients, {count} moves each, {kind}")
         told = json.loads(line)
         return Run(told["rate"], told["latencies"], {})
 
@@ -127,8 +127,15 @@ def _ended(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"
 class _Rounds:
     """Ours, the bare endpoint and boardgame.io in both kinds of storage, in turns."""
 
-    def __init__(self, running: Servers, pool: ProcessPoolExecutor, peers: dict[str, _Peer], scale: int) -> None:
-        self._servers, self._pool, self._peers, self._scale = running, pool, peers, scale
+    def __init__(
+        self,
+        running: Servers,
+        pool: ProcessPoolExecutor,
+        peers: dict[str, _Peer],
+        scale: int,
+        skipped: list[str],
+    ) -> None:
+        self._servers, self._pool, self._peers, self._scale, self._skipped = running, pool, peers, scale, skipped
 
     def rates(self) -> list[Figure]:
         """Actions a second and their latency with one client, 16 and 64."""
@@ -148,22 +155,33 @@ class _Rounds:
             runs: dict[str, list[Run]] = {kind: [] for kind in kinds}
             for number in range(figures.ROUNDS + 1):
                 say(f"peers: {clients} clients, round {number} of {figures.ROUNDS}")
-                for kind, run in kinds.items():
-                    done = run()
-                    if number:  # the first one warms up
+                for kind in list(kinds):
+                    if (done := self._tried(kinds[kind])) is None:
+                        del kinds[kind]
+                    elif number:  # the first one warms up
                         runs[kind].append(done)
-            taken += self._told(clients, runs)
+            taken += self._told(clients, {kind: runs[kind] for kind in kinds})
         return taken
+
+    def _tried(self, run: Callable[[], Run]) -> Run | None:
+        """None: the peer fell over, and that is told."""
+        try:
+            return run()
+        except Skipped as reason:
+            say(f"skipped: {reason}")
+            self._skipped.append(str(reason))
+            return None
 
     def _told(self, clients: int, runs: dict[str, list[Run]]) -> Iterator[Figure]:
         rate = {kind: [run.rate for run in done] for kind, done in runs.items()}
         many = f"{clients} clients" if clients > 1 else "1 client"
-        held = (
+        held: tuple[tuple[str, str, float | None], ...] = (
             ("bare", _BARE, 0.7),
             ("memory raw", "boardgame.io in memory, bare sockets", 0.8 if clients == 16 else None),
             ("memory own", "boardgame.io in memory, its own client", None),
             ("flat raw", "boardgame.io with FlatFile, bare sockets", 6 if clients == 16 else None),
         )
+        held = tuple(line for line in held if line[0] in runs)
         for kind, against, target in held:
             yield beside(f"accepted actions, {many}", "/s", rate["ours"], rate[kind], against, target)
         for percent in (50, 99):
@@ -177,11 +195,12 @@ class _Rounds:
         say(f"peers: action {_LATE} of a game beside its action {_EARLY}")
         count = _LATE + _WINDOW
         plans = [Plan(self._servers, count, ENDLESS, walks) for _ in range(_LONG)]
-        seen = {
-            "ours": [self._drive([plan], count + 1) for plan in plans],
-            "boardgame.io, memory": [self._peers["memory"].run("raw", 1, count) for _ in plans],
-            "boardgame.io, FlatFile": [self._peers["flat"].run("raw", 1, count) for _ in plans],
-        }
+        peers = {"boardgame.io, memory": self._peers["memory"], "boardgame.io, FlatFile": self._peers["flat"]}
+        seen = {"ours": [self._drive([plan], count + 1) for plan in plans]}
+        for kind, peer in peers.items():
+            runs = [self._tried(partial(peer.run, "raw", 1, count)) for _ in plans]
+            if None not in runs:
+                seen[kind] = [run for run in runs if run is not None]
         early, late = (
             {
                 kind: [figures.middle(run.latencies[number - _WINDOW : number + _WINDOW]) for run in runs]
@@ -205,7 +224,7 @@ class _Rounds:
 # -- eventsourcing ---------------------------------------------------------------------------------------------------
 
 
-def _sourcing(folder: Path, scale: int) -> list[Figure]:
+def _sourcing(folder: Path, _scale: int, taken: list[Figure], _skipped: list[str]) -> None:
     say(f"peers: {SOURCING} is installed")
     try:
         venv.create(folder / "python", with_pip=True)
@@ -233,7 +252,7 @@ def _sourcing(folder: Path, scale: int) -> list[Figure]:
                 memory.append(told[0])
                 sqlite.append(told[1])
     against = f"eventsourcing rebuilding an aggregate of {count} events"
-    return [
+    taken += [
         beside("refold from stored bytes, every fingerprint", "/s", ours, memory, f"{against}, POPO", 4),
         beside("refold from stored bytes, every fingerprint", "/s", ours, sqlite, f"{against}, SQLite", 4),
     ]

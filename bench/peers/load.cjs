@@ -24,7 +24,8 @@ const seated = async () => {
 const raw = async () => {
   const { matchID, credentials } = await seated();
   const socket = io(`${server}/annalike`, { transports: ["websocket"], forceNew: true });
-  let version, told;
+  let version, told, closing = false;
+  socket.on("disconnect", (why) => { if (!closing) { console.error(`the server ended a connection: ${why}`); process.exit(1); } });
   const moved = (id, state) => { version = state._stateID; told(); };
   socket.on("update", moved);
   socket.on("sync", (id, info) => moved(id, info.state));
@@ -36,7 +37,7 @@ const raw = async () => {
       const payload = { type: "step", args: [STEPS[number++ % STEPS.length]], playerID: "0", credentials };
       socket.emit("update", { type: "MAKE_MOVE", payload }, version, matchID, "0");
     }),
-    close: () => socket.close(),
+    close: () => { closing = true; socket.close(); },
   };
 };
 
