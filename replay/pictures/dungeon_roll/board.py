@@ -233,8 +233,12 @@ class Board:
         scene, delve = self.scene, self.delve
         count = len(delve.graveyard)
         said = scene.say("graveyard", count=count)
-        x = 52.0
-        blanks = [scene.blank(x + i * 20, y + 5, 13, die, said, "die lost") for i, die in enumerate(delve.graveyard)]
+        x, aside = 52.0, len(delve.removed)
+        scrolls = [o for offers in scene.legal.values() for o in offers if isinstance(o.action, UseScroll)]
+        left = 236 if aside else 200
+        room = left - x - (17 * aside + 66 if aside else 6)
+        step = min(20, room / count) if scrolls and count else 20  # closer together where a button stands behind them
+        blanks = [scene.blank(x + i * step, y + 5, 13, die, said, "die lost") for i, die in enumerate(delve.graveyard)]
         yield tag(
             "g",
             title(said),
@@ -243,7 +247,7 @@ class Board:
             *blanks,
             id="graveyard",
         )
-        x += count * 20 + 8
+        x += count * step + 8
         if delve.removed:
             out = scene.say("removed", count=len(delve.removed))
             shown = [scene.blank(x + i * 17, y + 4, 15, die, out, "refused") for i, die in enumerate(delve.removed)]
@@ -251,9 +255,8 @@ class Board:
             yield tag("g", title(out), *shown, write(out, x, y + 16, 11, "", 46), id="removed")
         elif not count:
             yield write(scene.say("graveyard-empty"), x - 8, y + 16, 11, "dim", 110)
-        scrolls = [o for offers in scene.legal.values() for o in offers if isinstance(o.action, UseScroll)]
         if scrolls:
-            label, left = scene.say("button.scrolls"), 236 if delve.removed else 200
+            label = scene.say("button.scrolls")
             yield tag(
                 "g",
                 title(label),
