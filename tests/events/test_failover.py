@@ -11,10 +11,12 @@ import redis
 from redis.crc import key_slot
 
 from bench.clusters import HOST, Cluster, cluster, until, watched
+from events import redis_cluster as nodes_of
 from events.event import Event
 from events.log import SHARDS, AlreadyDone, EventLog, Head, OutcomeUnknown, Unavailable
 from events.redis_client import Wire, connect, fsync_policy, replicas
 from events.redis_log import Keys, RedisLog, feed_key
+from events.redis_sentinel import MasterPool
 
 
 @pytest.fixture(scope="module")
@@ -182,3 +184,33 @@ class TestSentinels:
         with pytest.raises(Unavailable) as raised:
             Wire(connect(f"redis+sentinel://{HOST}:1/none")).call(("PING",))
         assert not isinstance(raised.value, OutcomeUnknown)
+
+
+class TestAddresses:
+    def test_what_is_common_to_all_stands_once(self) -> None:
+        client = connect(f"redis+cluster://me:word@{HOST}:7,{HOST}?client_name=annals")
+        assert isinstance(client, nodes_of.Cluster)
+        assert client._seeds == [(HOST, 7), (HOST, 6379)]
+        told = {name: client._options[name] for name in ("username", "password", "client_name", "protocol")}
+        assert told == {"username": "me", "password": "word", "client_name": "annals", "protocol": 2}
+        client.close()
+
+    def test_the_master_and_its_sentinels_have_passwords_of_their_own(self) -> None:
+        client = connect(f"rediss+sentinel://me:word@{HOST},{HOST}:8/annals/2?sentinel_password=other")
+        pool = client.connection_pool
+        assert isinstance(pool, MasterPool)
+        assert pool._sentinels == [(HOST, 26379), (HOST, 8)]
+        assert {name: pool._asking.get(name) for name in ("username", "password", "db")} == {
+            "username": None, "password": "other", "db": None
+        }  # fmt: skip
+        assert (pool.connection_kwargs["password"], pool.connection_kwargs["db"]) == ("word", 2)
+        assert issubclass(pool.connection_class, redis.SSLConnection)
+        assert pool._asking["connection_class"] is redis.SSLConnection
+        client.close()
+
+    @pytest.mark.parametrize(
+        "wrong", ["redis+cluster://a:1/2", "redis+cluster://a,,b", "redis+sentinel:///annals", "unix+cluster://a:1"]
+    )
+    def test_what_is_none_is_refused(self, wrong: str) -> None:
+        with pytest.raises(ValueError):
+            connect(wrong)
