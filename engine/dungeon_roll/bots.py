@@ -8,7 +8,7 @@ What a power does is tried out with the rules themselves.
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
@@ -118,9 +118,9 @@ Step = tuple[Any, ...]
 """What a plan does first: ``("attack", kind, what is left of the monsters)`` and the like."""
 
 
-@cache
+@lru_cache(256)
 def plan_of(odds: Odds, level: int, goes_on: bool, retires: bool, spare: float) -> "Plan":
-    """What was found out once is kept."""
+    """What was found out once is kept, but not for ever: ``spare`` has many values, and a clerk runs for months."""
     return Plan(odds, level, goes_on, retires, spare)
 
 
