@@ -14,4 +14,5 @@ ENV PATH=/annals/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER annals
 VOLUME /keys /log /archive
 EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=4)"]
 CMD ["annals", "serve", "--host", "0.0.0.0", "--port", "8000"]

@@ -16,7 +16,7 @@ endef
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help run test check bench chaos soak golden screenshots lock clean
+.PHONY: help run test check bench chaos soak fuzz golden screenshots lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ chaos: .venv/.test ## break what can break under load, judge what clients were t
 
 soak: .venv/.test ## both games for 20 minutes with watchers and faults: memory, files, latency (ARGS=--minutes)
 	$(venv)/python -m bench.soak $(ARGS)
+
+fuzz: .venv/.test ## send anything to everything for ten minutes, other things each time (ARGS="--minutes 60")
+	$(venv)/python -m tests.fuzz $(ARGS)
 
 golden: .venv/.test ## tell the golden playthroughs anew, and write their digests and the names that are stored
 	$(venv)/python -m tests.golden.write

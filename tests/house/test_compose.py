@@ -1,6 +1,8 @@
 """compose.yaml without a Docker engine: valid by the published schema, locked down, its commands run here by hand."""
 
+import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -91,6 +93,36 @@ def test_both_containers_run_without_root_or_rights_on_a_read_only_disk() -> Non
         assert container["healthcheck"]["test"]
 
 
+def test_the_image_runs_as_a_user_of_its_own_with_a_health_check_and_holds_no_secret() -> None:
+    stages = (ROOT / "Dockerfile").read_text().split("\nFROM ")
+    last = stages[-1]
+    assert "useradd --system --uid 10001 --no-create-home annals" in last
+    assert last.index("USER annals") < last.index("CMD [")
+    assert last.rindex("USER ") == last.index("USER annals")
+    check = re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", last, re.MULTILINE)
+    assert check
+    program, flag, code = json.loads(check[1])
+    assert (program, flag) == ("python", "-c")
+    compile(code, "HEALTHCHECK", "exec")
+    assert SERVICE["healthcheck"]["test"][-1].replace('"', "'") == code
+    text = (ROOT / "Dockerfile").read_text()
+    assert not re.search(r"^(ADD|ARG) |(PASSWORD|SECRET|TOKEN|ANNALS_\w*KEY\w*)=", text, re.MULTILINE)
+    assert "--require-hashes" in text
+    assert len(re.findall(r"^FROM python:3\.\d+-slim\b", text, re.MULTILINE)) == text.count("FROM ") == 2
+    copied = re.findall(r"^COPY (.*)$", last, re.MULTILINE)
+    assert copied == ["--from=build /annals /annals"]  # nothing of the folder it was built in
+
+
+def test_no_data_and_no_key_is_sent_to_whoever_builds_the_image() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().split()
+    assert ignored[0] == "*"
+    let_in = {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    assert let_in == {
+        "pyproject.toml", "README.md", "LICENSE", "requirements/run.txt", "docs/rules", "service", "events", "engine",
+        "replay",
+    }  # fmt: skip
+
+
 def test_the_keyring_lies_on_another_volume_than_the_log() -> None:
     assert LOG["volumes"] == ["log:/data"]
     assert SERVICE["volumes"] == ["keys:/keys", "tree:/log", "archive:/archive"]
@@ -120,7 +152,7 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_to_the
         "REDIS_URL": f"unix://{log.connection_pool.connection_kwargs['path']}",
         "ANNALS_KEYS_FILE": SERVICE["environment"]["ANNALS_KEYS_FILE"].replace("/keys", str(keys)),
         "ANNALS_LOG_DIR": SERVICE["environment"]["ANNALS_LOG_DIR"].replace("/log", str(tree)),
-        "ANNALS_ARCHIVE_DIR": SERVICE["environment"]["ANNALS_ARCHIVE_DIR"].replace("/archive", str(tmp_path / "archive")),
+        "ANNALS_ARCHIVE_DIR": f"{tmp_path}{SERVICE['environment']['ANNALS_ARCHIVE_DIR']}",
     }
     kind, python, *check = SERVICE["healthcheck"]["test"]
     assert (kind, python) == ("CMD", "python")
