@@ -139,8 +139,8 @@ def test_the_services_command_and_health_check_do_what_they_say_and_write_to_the
     log: redis.Redis, tmp_path: Path
 ) -> None:
     """The container's command under its environment, but for the addresses: its own disk is read-only there."""
-    keys, tree, disk = tmp_path / "keys", tmp_path / "log", tmp_path / "disk"
-    for folder in (keys, tree, disk):
+    keys, tree, archive, disk = (tmp_path / name for name in ("keys", "log", "archive", "disk"))
+    for folder in (keys, tree, archive, disk):
         folder.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
