@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from service.api.dispatch import Application
 
 _config = Config.read(os.environ)
-_GARBAGE: Final = (20_000, 20, 50)
-"""When the collector looks for cycles: a request makes hundreds of objects and hardly a cycle."""
+_GARBAGE: Final = (20_000, 5, 5)
+"""When the collector looks for cycles: a request makes hundreds of objects and hardly a cycle, a replay that is let go
+is one of thousands."""
 _SILENCE_S: Final = 0.5
 """How long a connection to a worker that stops may be silent before it is closed."""
 _PIECE: Final = 65_536
