@@ -94,7 +94,7 @@ class _Peer:
         self._load.stdin.write(json.dumps(job) + "\n")
         self._load.stdin.flush()
         if not (line := self._load.stdout.readline()):
-            raise Skipped(f"{BOARDGAME}: its server fell over with {clients} clients, {count} moves each, {kind}")
+            raise Skipped(f"{BOARDGAME}: its server fell over ({kind} clients: {clients}, moves of each: {count})")
         told = json.loads(line)
         return Run(told["rate"], told["latencies"], {})
 
@@ -198,9 +198,11 @@ class _Rounds:
         peers = {"boardgame.io, memory": self._peers["memory"], "boardgame.io, FlatFile": self._peers["flat"]}
         seen = {"ours": [self._drive([plan], count + 1) for plan in plans]}
         for kind, peer in peers.items():
-            runs = [self._tried(partial(peer.run, "raw", 1, count)) for _ in plans]
-            if None not in runs:
-                seen[kind] = [run for run in runs if run is not None]
+            runs = list[Run]()
+            while len(runs) < len(plans) and (run := self._tried(partial(peer.run, "raw", 1, count))) is not None:
+                runs.append(run)
+            if len(runs) == len(plans):
+                seen[kind] = runs
         early, late = (
             {
                 kind: [figures.middle(run.latencies[number - _WINDOW : number + _WINDOW]) for run in runs]

@@ -6,10 +6,12 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import redis
 
+from events import redis_client
 from events.embedded import Embedded
 from events.log import BLOCK_LIMIT_MS, OutcomeUnknown, Unavailable
 from events.redis_client import SOCKET_TIMEOUT_S, Wire, connect, fsync_policy, replicas
@@ -171,4 +173,38 @@ def test_a_database_in_this_process_does_not_tell_when_it_writes() -> None:
 
     client = ephemeral()
     assert fsync_policy(client) == "unknown"
+    client.close()
+
+
+def test_a_connection_whose_answer_was_not_read_is_not_used_again_as_it_is(server: Embedded) -> None:
+    """Whoever is interrupted while it waits leaves an answer behind, which must not be the next one's."""
+
+    class Interrupted(BaseException):
+        pass
+
+    client = connect(server.url)
+    wire = Wire(client)
+    wire.call(("SET", "a", "1"), ("SET", "b", "2"))
+    read = patch.object(redis.connection.AbstractConnection, "read_response", side_effect=Interrupted)
+    with read, pytest.raises(Interrupted):
+        wire.call(("GET", "a"))
+    assert wire.call(("GET", "b")) == [b"2"]
+    client.close()
+
+
+def test_a_clean_connection_is_used_again_at_once_and_looked_at_when_it_lay_idle(server: Embedded) -> None:
+    client = connect(server.url)
+    wire = Wire(client)
+    assert wire.call(("PING",)) == [b"PONG"]
+    with patch.object(redis.ConnectionPool, "get_connection", side_effect=AssertionError):
+        for _ in range(3):
+            assert wire.call(("PING",)) == [b"PONG"]
+    get = redis.ConnectionPool.get_connection
+    with (
+        patch.object(redis_client, "CLEAN_S", 0),
+        patch.object(redis.ConnectionPool, "get_connection", autospec=True, side_effect=get) as looked,
+    ):
+        assert wire.call(("PING",)) == [b"PONG"]
+    assert looked.call_count == 1
+    assert len(client.connection_pool._in_use_connections) == 1
     client.close()
