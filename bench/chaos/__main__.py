@@ -144,6 +144,8 @@ def _recover(load: Load, struck: float, outcome: Outcome) -> None:
     def firsts() -> dict[str, float]:
         first: dict[str, float] = {}
         for one in load.acknowledged(struck):
+            if one.began < struck:  # its answer may have been on its way
+                continue
             name = one.client.partition(".")[0]
             first[name] = min(first.get(name, math.inf), one.ended - struck)
         return first
