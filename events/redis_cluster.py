@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import redis
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
-from redis.exceptions import AskError, MovedError
+from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from events.log import OutcomeUnknown, Unavailable
 from events.redis_client import Command, receive, send
@@ -215,6 +215,7 @@ class Cluster(redis.Redis):
             start += len(unit.commands)
             if not isinstance(told[0], AskError):
                 replies[unit.place : unit.place + len(told)] = told
+                self._stale = self._stale or isinstance(told[0], ClusterDownError)
                 continue
             unit.node = (told[0].host or node[0], told[0].port)
             unit.asking = not isinstance(told[0], MovedError)
