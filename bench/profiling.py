@@ -117,7 +117,8 @@ class _Clock:
 def application(servers: Servers) -> tuple[Deps, Flask]:
     """The service in this process, on the database of ``servers``."""
     signing = SigningKeys.fresh().receipts.skey
-    deps = bootstrap(Config(redis_url=servers.url, keys=servers.keys, receipts_key=signing))
+    config = Config(redis_url=servers.url, keys=servers.keys, receipts_key=signing, rate_limits=False)
+    deps = bootstrap(config)
     return deps, create_app(deps)
 
 

@@ -129,6 +129,7 @@ class Limits:
 
     def __init__(self, client: redis.Redis, on: bool, now: Callable[[], float] = time.monotonic) -> None:
         self._wire, self.on, self._now = Wire(client), on, now
+        self._known: dict[tuple[str, bytes | None, str], list[tuple[str, Rate]]] = {}
         self._paid: dict[str, int] = {}
         self._shut: dict[str, float] = {}
         self._blind_until = 0.0
@@ -141,13 +142,8 @@ class Limits:
         """
         if not self.on or kind == MOVE:
             return
-        limit, now = LIMITS[kind], self._now()
-        buckets = [
-            (_bucket(kind, who), rate)
-            for who, rate in ((player, limit.player), (_hashed(address), limit.address))
-            if who is not None and rate is not None
-        ]
-        for name, rate in buckets:
+        limit, now, buckets = LIMITS[kind], self._now(), self._buckets(kind, player, address)
+        for name, rate in buckets if self._shut else ():
             if (until := self._shut.get(name, now)) > now:
                 LIMITED.labels(kind).inc()
                 raise TooMany(kind, rate, until - now)
@@ -166,6 +162,19 @@ class Limits:
                 raise TooMany(kind, rate, wait_us / 1_000_000)
             if given > 1:
                 _remember(self._paid, name, given - 1)
+
+    def _buckets(self, kind: str, player: bytes | None, address: str) -> list[tuple[str, Rate]]:
+        """The key and the rate of each bucket that counts for a caller."""
+        asked = (kind, player, address)
+        if (known := self._known.get(asked)) is None:
+            limit = LIMITS[kind]
+            known = [
+                (_bucket(kind, who), rate)
+                for who, rate in ((player, limit.player), (_hashed(address), limit.address))
+                if who is not None and rate is not None
+            ]
+            _remember(self._known, asked, known)
+        return known
 
     def _take(self, asked: list[tuple[str, Rate]], tokens: int) -> list[Any]:
         """(tokens given, microseconds until there is one) for each bucket; as many as asked for, where nobody knows."""
@@ -250,7 +259,7 @@ def _bucket(kind: str, who: bytes) -> str:
     return f"{shard_of(who)}:limit:{kind}:{who.hex()}"
 
 
-def _remember(memory: dict[str, Any], name: str, value: Any) -> None:
+def _remember(memory: dict[Any, Any], name: Any, value: Any) -> None:
     if len(memory) >= _MEMORY:
         memory.clear()
     memory[name] = value

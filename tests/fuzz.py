@@ -25,7 +25,7 @@ TESTS = (
 
 
 def main() -> int:
-    """How often something failed."""
+    """1 if anything failed."""
     parser = argparse.ArgumentParser(prog="make fuzz")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--examples", type=int, default=200, help="requests to each operation in one round")
@@ -46,8 +46,9 @@ def main() -> int:
                 break
             if run.returncode:
                 failed.append((test, seed))
-        rounds += 1
-    print(f"{rounds} rounds in {asked.minutes:g} minutes, {len(failed)} failures")
+        else:
+            rounds += 1
+    print(f"\n{rounds} whole rounds in {asked.minutes:g} minutes, {len(failed)} failures")
     for test, seed in failed:
         print(f"again: ANNALS_FUZZ={asked.examples} python -m pytest --hypothesis-seed={seed} {test}")
     return min(len(failed), 1)

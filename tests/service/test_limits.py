@@ -224,6 +224,7 @@ def test_a_dry_run_is_a_read(strict: Any, monkeypatch: pytest.MonkeyPatch) -> No
     table.starts()
     legal = table.legal()
     monkeypatch.setitem(LIMITS, "reads", Limit(Rate(3, SLOW), Rate(1000, SLOW)))
+    strict.deps.limits._known.clear()
     for key in strict.redis.scan_iter(match="*:limit:reads:*"):
         strict.redis.delete(key)
     action = legal["actions"][0]["action"]
