@@ -58,7 +58,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "audits": Limit(Rate(60, 1), Rate(600, 0.1)),
     "pictures": Limit(Rate(120, 0.25), Rate(1200, 0.025)),
     "streams": Limit(Rate(60, 1), Rate(600, 0.1)),
-    "reads": Limit(Rate(2000, 0.005), Rate(8000, 0.00125), batch=20),
+    "reads": Limit(Rate(2000, 0.005), Rate(8000, 0.00125), batch=100),
 }
 STREAMS_PLAYER: Final = 16
 """Live streams that one player may have open at one worker."""
