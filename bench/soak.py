@@ -162,7 +162,7 @@ def _parts(site: Site, elder: int) -> dict[str, int]:
         "supervisor": site.supervisor,
         "web server": site.master(),
         "worker": elder,
-        "other worker": max(workers),
+        "other worker": next((pid for pid in workers if pid != elder), elder),
         "clerk": site.clerk(),
         "database": site.database(),
     }
