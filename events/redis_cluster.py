@@ -30,6 +30,8 @@ _KEYLESS: Final = frozenset((
     "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "FLUSHALL", "FLUSHDB", "INFO", "PING", "ROLE", "SCRIPT",
     "TIME", "WAIT", "WAITAOF",
 ))  # fmt: skip
+_WORDS: Final = {b"STREAMS": "STREAMS", b"BLOCK": "BLOCK"}
+"""Words that redis-py writes as bytes, and we look for."""
 _SECOND: Final = frozenset(("MEMORY", "OBJECT", "XGROUP", "XINFO"))
 """Commands whose key stands after a word of their own."""
 
@@ -69,15 +71,15 @@ class Cluster(redis.Redis):
 
     def execute_command(self, *args: Any, **options: Any) -> Any:
         """One command, answered as redis-py does."""
-        command = tuple(word for arg in args for word in (str(arg).split() if arg is args[0] else (arg,)))
-        name = command[0]
+        words = [*str(args[0]).split(), *args[1:]]
+        command = tuple(_WORDS.get(word, word) if isinstance(word, bytes) else word for word in words)
         replies = self.exchange([command]) if _slots(command) else [told[0] for told in self.exchange_each([command])]
         for reply in replies:
             if isinstance(reply, redis.ResponseError):
                 raise reply
         options.pop("keys", None)
         callbacks: dict[str, Any] = dict(self.response_callbacks)
-        callback = callbacks.get(args[0], callbacks.get(name))
+        callback = callbacks.get(args[0], callbacks.get(str(command[0])))
         return replies[0] if callback is None else callback(replies[0], **options)
 
     def pipeline(self, *_: Any, **__: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
+import redis
 
 from engine.protocol import Action, Below, Bot, Rules
 from engine.registry import BOTS, RULESETS
@@ -50,7 +51,7 @@ class Puppet(Bot):
 
 @dataclass
 class Office:
-    """A service in memory, with as many clerks as a test wants."""
+    """A service, with as many clerks as a test wants."""
 
     deps: Deps
     clock: FakeClock
@@ -87,10 +88,10 @@ class Office:
 
 
 @pytest.fixture
-def office() -> Office:
+def office(new_database: Callable[[], redis.Redis]) -> Office:
     clock = FakeClock()
     config = Config.read({}, ephemeral=True, keys=KEYS, bot_pause_ms=1_000)
-    return Office(bootstrap(config, clock=clock), clock)
+    return Office(bootstrap(config, new_database(), clock), clock)
 
 
 @pytest.fixture

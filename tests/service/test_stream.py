@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import redis
 
 from engine.protocol import Happening
 from events.event import Event
@@ -164,9 +165,9 @@ def read(chunk: bytes) -> Iterator[Message]:
 
 
 @pytest.fixture
-def room() -> Iterator[Room]:
+def room(new_database: Callable[[], redis.Redis]) -> Iterator[Room]:
     clock = FakeClock()
-    deps = bootstrap(Config.read({}, ephemeral=True, keys=KEYS), clock=clock)
+    deps = bootstrap(Config.read({}, ephemeral=True, keys=KEYS), new_database(), clock)
     rendered: list[tuple[int, str]] = []
 
     def render(position: Position, event: Event, happenings: list[Happening], language: str) -> bytes:
