@@ -7,7 +7,7 @@ asked of the rules (`engine.dungeon_roll.capability`), so it holds for every her
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import factorial
 from typing import Final, NamedTuple
 
@@ -80,6 +80,8 @@ class Roll(NamedTuple):
     dragons: int
 
 
+MOST_KNOWN: Final = 8_000
+"""So much is kept of what was found out about parties: there are too many of them for a clerk that runs for months."""
 ENOUGH: Final = 2
 """Chests and Potions beyond so many make little difference."""
 
@@ -114,13 +116,13 @@ def levels(dice: int, becomes: tuple[tuple[str, str], ...] = ()) -> tuple[tuple[
     return tuple((monsters, dragons, tuple(loot)) for (monsters, dragons), loot in found.items())
 
 
-@cache
+@lru_cache(MOST_KNOWN)
 def present(party: int) -> tuple[int, ...]:
     """The kinds of which a party has any."""
     return tuple(number for number in range(len(KINDS)) if party >> 4 * number & 15)
 
 
-@cache
+@lru_cache(64)
 def odds_of(hero: str, master: bool, exhausted: bool, champion: Champion) -> "Odds":
     """The odds for one side of a hero's card."""
     return Odds(hero, master, exhausted, champion)
@@ -269,6 +271,8 @@ class Odds:
     def dragon_slayers(self, party: int) -> tuple[tuple[int, ...], ...]:
         """Every choice of kinds that defeats the Dragon."""
         if (known := self._slayers.get(party)) is None:
+            if len(self._slayers) > MOST_KNOWN // 4:
+                self._slayers.clear()
             known = self._slayers[party] = tuple(self._dragon_slayers(party))
         return known
 
@@ -284,6 +288,8 @@ class Odds:
     def strength(self, party: int) -> float:
         """A party in companions."""
         if (known := self._strength.get(party)) is None:
+            if len(self._strength) > MOST_KNOWN // 4:
+                self._strength.clear()
             known = self._strength[party] = sum(self.weights[n] * (party >> 4 * n & 15) for n in present(party))
         return known
 
@@ -305,7 +311,7 @@ class Odds:
                     price += self.cost(after, way, dragon)
                     if price < best:
                         best = price
-        if len(self._costs) > 200_000:
+        if len(self._costs) > MOST_KNOWN:
             self._costs.clear()
         self._costs[key] = best
         return best
