@@ -249,6 +249,7 @@ class _Game:
         what = f"the act of {first.client} on seat {first.seat} with the key {first.key}"
         done = [one for one in attempts if one.outcome == "acknowledged"]
         perhaps = [one for one in attempts if one.outcome == "unknown"]
+        refused = [one for one in attempts if one.outcome == "refused"]
         if done:
             result.acknowledged += 1
             if not events:
@@ -261,10 +262,10 @@ class _Game:
                 self._bad(f"{what} was answered {len(fresh)} times as if it had just been done")
             if not fresh and not perhaps and any(one.outcome == "unavailable" for one in attempts):
                 self._bad(f"{what} was done by a request of which {last.client} was told that nothing was written")
-        elif last.outcome == "refused":
-            result.refused[last.code] += 1
+        elif refused:
+            result.refused[refused[-1].code] += 1
             if events:
-                self._bad(f"{what} was refused with {last.code}, and is event {events[0].seq}")
+                self._bad(f"{what} was refused with {refused[-1].code}, and is event {events[0].seq}")
         elif perhaps:
             result.unknown += 1
             result.unknown_done += bool(events)
