@@ -263,7 +263,9 @@ def machine() -> str:
 
 
 def _write(text: str) -> None:
-    command = " ".join(["python -m bench.chaos", *(word for word in sys.argv[1:] if word != "--write")])
+    words = iter(sys.argv[1:])
+    shown = [word for word in words if word != "--write" and not (word == "--keep" and next(words))]
+    command = " ".join(["python -m bench.chaos", *shown])
     filled = f"<!-- chaos -->\n`{command}` on {machine()}.\n\n{text}\n<!-- end of chaos -->"
     page = PAGE.read_text()
     PAGE.write_text(re.sub("<!-- chaos -->.*<!-- end of chaos -->", lambda _: filled, page, flags=re.DOTALL))
