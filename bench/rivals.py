@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Final
@@ -143,17 +144,21 @@ class _Rounds:
         for clients in CLIENTS:
             each = max(4, self._scale * (8 if clients == 1 else 1)) + 1
             say(f"peers: games for {clients} clients are begun")
-            plans = [Plan(self._servers, (figures.ROUNDS + 1) * each) for _ in range(clients)]
+            rounds = figures.ROUNDS + 1
+            if clients == 1:  # many actions in a round, so a game for each
+                plans = iter([[Plan(self._servers, each)] for _ in range(rounds)])
+            else:
+                plans = repeat([Plan(self._servers, rounds * each) for _ in range(clients)])
             copies = [Copied() for _ in range(clients)]
             kinds: dict[str, Callable[[], Run]] = {
-                "ours": partial(self._drive, plans, each),
+                "ours": lambda plans=plans, each=each: self._drive(next(plans), each),  # type: ignore[misc]
                 "bare": partial(self._drive, copies, each),
                 "memory raw": partial(self._peers["memory"].run, "raw", clients, each),
                 "memory own": partial(self._peers["memory"].run, "own", clients, each),
                 "flat raw": partial(self._peers["flat"].run, "raw", clients, each),
             }
             runs: dict[str, list[Run]] = {kind: [] for kind in kinds}
-            for number in range(figures.ROUNDS + 1):
+            for number in range(rounds):
                 say(f"peers: {clients} clients, round {number} of {figures.ROUNDS}")
                 for kind in list(kinds):
                     if (done := self._tried(kinds[kind])) is None:
