@@ -15,7 +15,7 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError
 
 from events.log import OutcomeUnknown, Unavailable
-from events.redis_client import Command, receive, send
+from events.redis_client import Command, Pool, receive, send
 
 Address = tuple[str, int]
 
@@ -59,7 +59,7 @@ class Cluster(redis.Redis):
         """``seeds``: some of the nodes; ``options``: of every connection, as `redis.ConnectionPool` takes them."""
         self._seeds = list(seeds)
         self._options = options
-        self._pools: dict[Address, redis.ConnectionPool] = {}
+        self._pools: dict[Address, Pool] = {}
         self._owners: list[Address | None] = [None] * REDIS_CLUSTER_HASH_SLOTS
         self._known: list[Address] = []
         self._asked = float("-inf")
@@ -285,9 +285,9 @@ class Cluster(redis.Redis):
             owners[first : last + 1] = [address] * (last + 1 - first)
         self._owners, self._known = owners, list(dict.fromkeys(filter(None, owners)))
 
-    def _pool(self, node: Address) -> redis.ConnectionPool:
+    def _pool(self, node: Address) -> Pool:
         if (pool := self._pools.get(node)) is None:
-            made = redis.ConnectionPool(host=node[0], port=node[1], **self._options)
+            made = Pool(host=node[0], port=node[1], **self._options)
             pool = self._pools.setdefault(node, made)
         return pool
 
