@@ -4,6 +4,7 @@ import itertools
 import random
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -324,21 +325,26 @@ def test_how_many_treasures_are_left_to_draw_is_told_in_every_picture() -> None:
         assert said == [f"{left} treasure{'' if left == 1 else 's'} left to draw"]
 
 
-def test_a_rim_is_around_what_an_action_of_the_phase_may_name_and_around_nothing_else() -> None:
-    rims = 0
+def test_a_rim_is_around_what_a_legal_action_uses_or_may_name_and_around_nothing_else() -> None:
+    rims: Counter[str] = Counter()
     for sample in SAMPLES:
         state = sample[0]
-        named = {
+        legal = {offer.target for offer in RULES.legal(state, state.active)}
+        expected = legal | {
             RULES.element(field, one)
             for form in RULES.forms(state, state.active)
-            if form.target not in ("scrolls", "specialty", "ultimate")
             for field, what in form.fields.items()
             for one in what.ids
         }
+        if "potions" in legal:
+            expected |= set(state.delve.showing("potion"))
         root = drawn(sample)
-        assert sum(rect.get("class") == "pick" for rect in root.iter(f"{SVG}rect")) == len(named & by_id(root).keys())
-        rims += len(named)
-    assert rims > 1000
+        rimmed = re.compile(r"(party|dungeon|temp|treasure)-|(dragon|specialty|ultimate)$")
+        expected = {identity for identity in expected & by_id(root).keys() if rimmed.match(identity)}
+        assert sum(rect.get("class") == "pick" for rect in root.iter(f"{SVG}rect")) == len(expected)
+        rims.update(identity.rstrip("0123456789") for identity in expected)
+    assert rims["dungeon-"] > 300 < rims["party-"]
+    assert rims.keys() >= {"dragon", "specialty", "ultimate", "temp-", "treasure-town-portal", "treasure-scroll"}
 
 
 def test_a_delve_that_is_to_begin_says_whether_the_ultimate_will_be_ready() -> None:

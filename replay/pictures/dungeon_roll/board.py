@@ -14,8 +14,8 @@ from replay.pictures.shared import folded, joined, place, tag, title, write
 
 SIDE_BY_SIDE: Final = 352
 """The table is so many units wide."""
-TOP, DIE, STEP = 42, 44, 46
-"""The height of the strip with level and phase; a die, and from one to the next."""
+TOP, DIE, STEP = 42, 39.5, 46
+"""The height of the strip with level and phase; a die, and from one to the next: between them is room for two rims."""
 LAIR: Final = 112
 """The width of the lair."""
 PHASES: Final = {"monster": "swords", "loot": "closed-chest", "dragon": "dragon", "regroup": "campfire"}
@@ -119,7 +119,7 @@ class Board:
         for name, group in groups.items():
             shown = []
             for die in group:
-                shown.append(scene.die(delve.dice[die], *spot(index), DIE, die))
+                shown.append(scene.die(delve.dice[die], *spot(index), DIE, die, name))
                 index += 1
             if group:
                 faces = [delve.dice[die] for die in group]
@@ -182,15 +182,16 @@ class Board:
         head = scene.sheet.use("dragon", 29, 29, 0.72)
         parts = [
             title(f"{count} {scene.say('awake' if awake else 'asleep')}"),
-            tag("rect", class_="card active" if awake else "hit", x=5, y=5, width=LAIR - 10, height=48, rx=7),
+            scene.rim("dragon", 7, 7, LAIR - 14, 45, 7),
+            tag("rect", class_="card active" if awake else "hit", x=7, y=7, width=LAIR - 14, height=45, rx=7),
             head if awake else tag("g", head, class_="lost"),
             write(f"{len(delve.lair)}/{least}", 80, 29, 20, "b m", 48),
             write(scene.say("awake" if awake else "asleep"), 80, 45, 11, "b m" if awake else "m", 48),
         ]
         yield tag("g", *parts, id="dragon")
-        dice = [scene.die("dragon", 4.5 + i % 4 * 26, 56 + i // 4 * 26, 25, die) for i, die in enumerate(delve.lair)]
+        dice = [scene.die("dragon", 6 + i % 4 * 26.5, 58 + i // 4 * 26, 20.5, die) for i, die in enumerate(delve.lair)]
         empty = [
-            tag("rect", class_="refused", x=6 + i % 4 * 26, y=57.5 + i // 4 * 26, width=22, height=22, rx=5)
+            tag("rect", class_="refused", x=6 + i % 4 * 26.5, y=58 + i // 4 * 26, width=20.5, height=20.5, rx=5)
             for i in range(len(delve.lair), least)
         ]
         yield tag("g", title(count), *dice, *empty, id="lair")
@@ -206,12 +207,12 @@ class Board:
         temps = sorted(delve.temps, key=lambda temp: (temp != "hero", temp))
         each = len(dice) + len(temps)
         step = 49 if each <= 7 else 43
-        size = DIE if each <= 7 else 42
+        size = 42 if each <= 7 else 36.5
         row = 7 if each <= 7 else 8
-        shown = [scene.die(delve.party[die], 5 + i * step, 5, size, die) for i, die in enumerate(dice)]
+        shown = [scene.die(delve.party[die], 6 + i * step, 7, size, die) for i, die in enumerate(dice)]
         friends = []
         for i, temp in enumerate(temps, len(dice)):
-            x, y = 5 + i % row * step, 5 + i // row * 46
+            x, y = 6 + i % row * step, 7 + i // row * 46
             identity = "temp-hero" if temp == "hero" else temp
             friends.append(scene.companion(delve.temps[temp], x, y, size, identity))
         rows = 1 if each <= row else 2
@@ -275,21 +276,21 @@ class Board:
         parts = [write(said, 6, 13, 11.5, "b", 200)]
         inside = [title(scene.counted(hand) or said)]
         for i, (token, count) in enumerate(hand.items()):
-            inside.append(self.treasure(token, count, 4 + i % 5 * SLOT, 19 + i // 5 * 45))
+            inside.append(self.treasure(token, count, 5 + i % 5 * SLOT, 22 + i // 5 * 48))
         rows = -(-len(hand) // 5)
         if not hand:
             inside.append(tag("rect", class_="hit", x=2, y=0, width=348, height=16))
-        self.lay(joined(*parts, tag("g", *inside, id="treasures")), 20 + 45 * rows)
+        self.lay(joined(*parts, tag("g", *inside, id="treasures")), 20 + 48 * rows)
 
     def treasure(self, token: str, count: int, x: float, y: float) -> Markup:
         """A kind of token: drawing, number, name in short."""
-        scene, wide = self.scene, SLOT - 3
+        scene, wide = self.scene, SLOT - 7
         return scene.rim(f"treasure-{token}", x, y, wide, 41, 6) + tag(
             "g",
             title(f"{scene.term(token)} ×{count}"),
             tag("rect", class_="slot held", x=0, y=0, width=wide, height=41, rx=6),
-            scene.symbol(token, 19, 14.5, 0.38),
-            write(f"×{count}", 49, 20, 14, "b m label" if count > 1 else "m label", 28),
+            scene.symbol(token, 18, 14.5, 0.38),
+            write(f"×{count}", 46, 20, 14, "b m label" if count > 1 else "m label", 28),
             write(scene.say(f"short.{token}"), wide / 2, 37.5, 10.5, "m label", wide - 5),
             id=f"treasure-{token}",
             transform=place(x, y),
@@ -353,7 +354,7 @@ class Board:
 
 def spot(index: int) -> tuple[float, float]:
     """Where a die of the level lies: five in a row."""
-    return 5 + index % 5 * STEP, 6 + index // 5 * 48
+    return 6 + index % 5 * STEP, 7 + index // 5 * 48
 
 
 def name_of(name: str, x: float, room: float) -> Iterable[Markup]:

@@ -125,7 +125,7 @@ class Panel:
         for target, head, said, chip in self.powers(side):
             box, high = self.power(target, head, said, chip, y)
             boxes.append(box)
-            y += high + 4
+            y += high + 7
         if delve.rage:
             boxes.append(write(scene.say("rage"), 14, y + 11, 11, "b", WIDTH - 28))
             y += 17
@@ -167,6 +167,7 @@ class Panel:
         lines = folded(said, 11, WIDTH - 44)
         high = 22 + LINE * len(lines)
         parts = [
+            scene.rim(target, 10, 0, WIDTH - 20, high, 6),
             title(scene.named(head, said) + (f" ({scene.say(chip)})" if chip else "")),
             tag("rect", class_="refused" if used else "slot held", x=10, y=0, width=WIDTH - 20, height=high, rx=6),
             scene.sheet.use("flame" if target == "ultimate" else "book", 23, 12, 0.24),

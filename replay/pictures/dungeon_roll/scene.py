@@ -66,6 +66,8 @@ SHIELDS: Final = {
 }
 """A crest by the side that is up: colour and outline."""
 FACES: Final = (*PARTY_FACES, *DUNGEON_FACES)
+RIM: Final = 2.6
+"""How far the rim around what may be tapped stands out, without its outline."""
 
 
 class Scene(scene.Scene[State]):
@@ -75,22 +77,23 @@ class Scene(scene.Scene[State]):
 
     @cached_property
     def forms(self) -> dict[str, Form]:
-        """From what the actions that are legal now are built, by their type; but for powers and Scrolls."""
+        """From what the actions that are legal now are built, by their type."""
         legal = [offer for offers in self.legal.values() for offer in offers]
-        asked = {form.type: form for form in forms(self.state, legal)}
-        return {sort: form for sort, form in asked.items() if form.target not in ("specialty", "ultimate", "scrolls")}
+        return {form.type: form for form in forms(self.state, legal)}
 
     @cached_property
     def picks(self) -> set[str]:
-        """The elements which these name: dice, companions and treasures that may be tapped."""
+        """The elements at which legal actions begin, and those which their forms name."""
         fields = [field for form in self.forms.values() for field in form.fields.items()]
-        return {self.rules.element(name, one) for name, field in fields for one in field.ids}
+        named = (self.rules.element(name, one) for name, field in fields for one in field.ids)
+        return {*self.legal, *filter(None, named)}
 
     def rim(self, identity: str, x: float, y: float, width: float, height: float, corner: float) -> Markup:
-        """Behind what may be tapped now, a little larger than it; else nothing."""
+        """Behind what may be tapped now, `RIM` larger than it on each side; else nothing."""
         if identity not in self.picks:
             return Markup("")
-        return tag("rect", class_="pick", x=x - 2, y=y - 2, width=width + 4, height=height + 4, rx=corner + 2)
+        box = {"x": x - RIM, "y": y - RIM, "width": width + 2 * RIM, "height": height + 2 * RIM}
+        return tag("rect", class_="pick", rx=corner + RIM, **box)
 
     @property
     def rank(self) -> str:
@@ -194,11 +197,14 @@ class Scene(scene.Scene[State]):
         """The drawing of a face or token."""
         return self.sheet.use(DRAWN.get(name, name), x, y, scale)
 
-    def die(self, face: str, x: float, y: float, size: float, identity: str, said: str = "") -> Markup:
-        """A die that shows a face, its upper left corner at x,y: white of the party, black of the dungeon."""
-        return self.rim(identity, x + 1, y + 1, size - 2, size - 2, 8) + tag(
+    def die(self, face: str, x: float, y: float, size: float, identity: str, group: str = "") -> Markup:
+        """A die that shows a face, its upper left corner at x,y: white of the party, black of the dungeon.
+
+        ``group``: the element that is tapped in its stead, with the others of its kind.
+        """
+        return self.rim(identity if identity in self.picks else group, x, y, size, size, 8) + tag(
             "g",
-            title(said or self.term(face)),
+            title(self.term(face)),
             tag("use", href=self.face(face), transform=place(0, 0, size / 44)),
             id=identity,
             transform=place(x + size / 2, y + size / 2),
@@ -209,7 +215,7 @@ class Scene(scene.Scene[State]):
         black = face in DUNGEON_FACES
         letter = self.say(f"letter.{face}")
         cjk = letter > "\u2e80"
-        width, size = (16.0, 13.5) if cjk else (12.4 * wide(letter) + 3, 11.5)
+        width, size = (16.0, 13.5) if cjk else (13.2 * wide(letter) + 3, 12.3)
         return self.sheet.define(
             f"face-{face}",
             tag(
@@ -226,7 +232,7 @@ class Scene(scene.Scene[State]):
         """A temporary companion: round, so that nobody takes it for a die."""
         label = tag("circle", class_="s pale", r=20, stroke_dasharray="6 4")
         letter = self.say(f"letter.{face}")
-        return self.rim(identity, x + 1, y + 1, size - 2, size - 2, size / 2) + tag(
+        return self.rim(identity, x, y, size, size, size / 2) + tag(
             "g",
             title(self.say("temporary", face=face)),
             tag(
