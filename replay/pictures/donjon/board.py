@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from math import hypot
 from typing import Any, Final
 
 from markupsafe import Markup
 
 from engine.donjon import happenings as told
-from engine.donjon.grid import OPPOSITE, coordinates, neighbours
+from engine.donjon.grid import OPPOSITE, SIDES, coordinates, neighbours
 from engine.donjon.movement import ways_to_place
 from engine.donjon.offers import tile_target
 from engine.protocol import Rules
@@ -18,26 +19,28 @@ from replay.pictures.donjon.scene import FEATURES, Scene
 from replay.pictures.shared import number, place, tag, title
 from replay.words import Context, words
 
-PART, EMPTY = 80, 12
+PART, EMPTY = 88, 12
 """Beyond the outermost tiles: what is shown of hidden cells, or of nothing."""
 TALLEST, LEAST, LARGEST = 580, 150, 80
 """Most and least room for the map's height, and most for one cell, in units of the picture."""
 READABLE: Final = 27
 """Where a cell is smaller than this, the numbers on it are drawn larger, to be read all the same."""
+POINTED: Final = 14
+"""An active hero whose coin is smaller than this has a pointer."""
 BRICKS: Final = {
-    "n": "M{0} {1}m31 5h38",
-    "s": "M{0} {1}m31 95h38",
-    "w": "M{0} {1}m5 31v38",
-    "e": "M{0} {1}m95 31v38",
+    "n": ("M{0} {1}m33 1h34", "M{0} {1}m30 9h40"),
+    "s": ("M{0} {1}m33 99h34", "M{0} {1}m30 91h40"),
+    "w": ("M{0} {1}m1 33v34", "M{0} {1}m9 30v40"),
+    "e": ("M{0} {1}m99 33v34", "M{0} {1}m91 30v40"),
 }
-"""The wall on each side of a cell against which an exit of the cell beside it leads, as a path."""
-FRESH: Final = (
-    told.TileRevealed, told.TokenRevealed, told.LootDropped, told.LootTaken, told.ItemPickedUp, told.ChestOpened,
-    told.TrapSprung, told.KnockedOut,
-)  # fmt: skip
-"""What changes something at a cell."""
-STEPS: Final = (told.HeroMoved, told.Retreated, told.Reincarnated, told.Swapped)
+"""On each side of a cell against which an exit of the cell beside it leads, as paths: the bricks across that exit, and
+the wall behind them."""
+FRESH: Final = (told.TileRevealed, told.TokenRevealed, told.LootDropped)
+"""What brings something new to a cell."""
+STEPS: Final = (told.HeroMoved, told.Retreated, told.Reincarnated)
 """What takes somebody from one cell to another."""
+FIGHTING: Final = ("encounter", "combat-pending", "combat-decision")
+"""While a monster stands in the active hero's way."""
 
 
 class Board:
@@ -58,9 +61,11 @@ class Board:
         self.walled = [cell for cell in around if cell not in state.tiles and cell not in self.frontier]
         self._fit()
         self.width = width
-        scale = min(width / self.extent[0], TALLEST / self.extent[1], LARGEST / CELL)
-        self.height = round(max(self.extent[1] * scale, LEAST))
-        self.grown = min(max(READABLE / CELL / scale, 1.0), 1.6)
+        self.scale = min(width / self.extent[0], TALLEST / self.extent[1], LARGEST / CELL)
+        self.height = round(max(self.extent[1] * self.scale, LEAST))
+        self.grown = min(max(READABLE / CELL / self.scale, 1.0), 1.6)
+        self.sprung = {one.at for one in scene.happened if isinstance(one, told.TrapSprung)}
+        self.open = bool(state.pile) and not state.ending
 
     def _fit(self) -> None:
         """The map ends with the tiles; of hidden cells beyond them no more than a part is shown."""
@@ -84,6 +89,8 @@ class Board:
             self.news(),
             tag("g", *self.heroes(), *map(self.thing, self.state.things), pointer_events="none"),
             self.choices(),
+            *self.pointer(),
+            *self.retreat(),
             id="map",
             x=x,
             y=y,
@@ -99,6 +106,8 @@ class Board:
         state, tile = self.state, self.state.tiles[at]
         x, y = corner(at)
         parts = [tag("use", href=self.scene.floor(tile.kind, tile.exits), x=x, y=y)]
+        if at in self.sprung:
+            parts.append(self.scene.sheet.use("burst", *self.spot(at)))
         if feature := FEATURES.get(tile.kind):
             parts.append(self.scene.sheet.use(feature, *self.spot(at)))
         said = [about_tile(self.scene.rules, self.scene.words.language, tile.kind, at, tile.exits)]
@@ -108,26 +117,28 @@ class Board:
         return tag("g", title(", ".join(said)), *parts, id=tile_target(at))
 
     def hidden(self, at: str) -> Markup:
-        """A cell without a tile: with a question mark where an exit leads there."""
+        """A cell without a tile: where an exit leads there with a question mark, or a cross where no tile will come."""
         x, y = corner(at)
         sheet = self.scene.sheet
         parts = [tag("use", href=sheet.define("hit", plan.HIT), x=x, y=y)]
         name = "wall"
         if at in self.frontier:
-            name = "hidden" if self.state.pile else "sealed"
-            mark = plan.UNKNOWN if self.state.pile else plan.SEALED
+            name, mark = ("hidden", plan.UNKNOWN) if self.open else ("sealed", plan.SEALED)
             parts.append(tag("use", href=sheet.define(f"cell-{name}", mark), x=x, y=y))
         return tag("g", title(self.scene.say(name, at=at)), *parts, id=tile_target(at))
 
     def edges(self) -> Markup:
-        """Where two tiles meet and only one of them has an exit there: a wall of bricks on the side of the other."""
-        bricks: list[str] = []
+        """Where two tiles meet and only one of them has an exit there: bricks across that exit, behind them the other's
+        wall."""
+        bricks: list[tuple[str, str]] = []
         for at, tile in self.state.tiles.items():
             for cell, side in neighbours(at).items():
                 other = self.state.tiles.get(cell)
                 if side in tile.exits and other and OPPOSITE[side] not in other.exits:
-                    bricks.append(BRICKS[OPPOSITE[side]].format(*corner(cell)))
-        parts = [tag("path", class_=name, d="".join(bricks)) for name in ("bar", "brick") if bricks]
+                    brick, wall = BRICKS[OPPOSITE[side]]
+                    bricks.append((wall.format(*corner(cell)), brick.format(*corner(cell))))
+        names = zip(("wall", "brick"), zip(*bricks, strict=True), strict=False)
+        parts = [tag("path", class_=name, d="".join(lines)) for name, lines in names]
         return tag("g", *parts, pointer_events="none")
 
     def drawn_tile(self) -> Iterator[Markup]:
@@ -147,7 +158,8 @@ class Board:
             yield tag("g", title(self.scene.term(kind)), *parts, id="drawn-tile", pointer_events="none")
 
     def news(self) -> Markup:
-        """What the last event changed: dots along each step, from where it came; a frame where something is new."""
+        """What the last event changed: dots along each step, a double arrow between two who changed places; a frame
+        where something is new."""
         happened = self.scene.happened
         new = {at: None for one in happened if isinstance(one, FRESH) and (at := one.at) in self.state.tiles}
         parts = [self.mark("fresh", at) for at in new]
@@ -156,6 +168,10 @@ class Board:
             ends = [(corner(one.origin), corner(one.to)) for one in steps]
             line = "".join(f"M{x0 + 50} {y0 + 50}L{x1 + 50} {y1 + 50}" for (x0, y0), (x1, y1) in ends)
             parts += [tag("path", class_=name, d=line) for name in ("dots", "trail")]
+        for one in happened:
+            if isinstance(one, told.Swapped):
+                line = exchange(one.origin, one.to)
+                parts += [tag("path", class_=name, d=line) for name in ("casing", "fresh")]
         return tag("g", *parts, id="news", pointer_events="none")
 
     def choices(self) -> Markup:
@@ -197,22 +213,60 @@ class Board:
 
     def heroes(self) -> Iterator[Markup]:
         """The heroes; the active one first, so that its light falls on nobody beside it."""
-        crowds: dict[str, list[int]] = {}
-        for seat, hero in enumerate(self.state.heroes, 1):
-            crowds.setdefault(hero.at, []).append(seat)
         for seat in sorted(range(1, len(self.state.heroes) + 1), key=lambda seat: seat != self.state.active):
             hero = self.state.heroes[seat - 1]
-            crowd = crowds[hero.at]
-            full = hero.at in self.state.things or self.state.tiles[hero.at].kind in FEATURES
-            dx, dy, scale = standing(crowd.index(seat), len(crowd), full)
-            x, y = corner(hero.at)
             yield tag(
                 "g",
                 title(self.scene.about(seat, hero)),
                 *self.scene.figure(seat, hero),
                 id=f"hero-{seat}",
-                transform=place(x + dx, y + dy, scale),
+                transform=place(*self.stands(seat)),
             )
+
+    def full(self, at: str) -> bool:
+        """Does a tile hold something beside which heroes must stand?"""
+        return at in self.state.things or self.state.tiles[at].kind in FEATURES
+
+    def stands(self, seat: int) -> tuple[float, float, float]:
+        """Where a hero is drawn, and how large."""
+        at = self.state.heroes[seat - 1].at
+        crowd = [other for other, hero in enumerate(self.state.heroes, 1) if hero.at == at]
+        dx, dy, scale = standing(crowd.index(seat), len(crowd), self.full(at))
+        x, y = corner(at)
+        return x + dx, y + dy, scale
+
+    def pointer(self) -> Iterator[Markup]:
+        """At the active hero where its coin is small: from the side where the pointer covers the least."""
+        if not self.scene.playing:
+            return
+        x, y, size = self.stands(self.state.active)
+        if 64 * size * self.scale >= POINTED:
+            return
+        at = self.state.hero.at
+        held = {*self.state.things, *(hero.at for hero in self.state.heroes)}
+        beside = {side: cell for cell, side in neighbours(at).items()}
+
+        def covered(side: str) -> int:
+            """More where it would leave the map, then where it would lie on a token, then on the mark of a cell."""
+            dx, dy = AWAY[side]
+            far = 37 * size + 11 / self.scale
+            within = self.left <= x + far * dx <= self.right and self.top <= y + far * dy <= self.bottom
+            on_content = (self.full(at) and side in "ne") or beside[side] in held
+            return 4 * (not within) + 2 * on_content + (beside[side] not in self.state.tiles)
+
+        side = min(AWAY, key=covered)
+        dx, dy = AWAY[side]
+        where = place(x + 37 * size * dx, y + 37 * size * dy, 1 / self.scale, 90 * SIDES.index(side))
+        yield tag("path", class_="pointer", d=plan.POINTER, transform=where, id="pointer", pointer_events="none")
+
+    def retreat(self) -> Iterator[Markup]:
+        """While a monster is to be fought: the tile to which the active hero would retreat."""
+        safe = self.state.safe
+        if self.scene.playing and self.state.phase in FIGHTING and safe != self.state.hero.at:
+            x, y = corner(safe)
+            size = max(0.4, 10 / 56 / self.scale)
+            sign = self.scene.sheet.use("retreat", x + 4 + 28 * size, y + 4 + 28 * size, size)
+            yield tag("g", title(self.scene.say("retreat", at=safe)), sign, id="retreat", pointer_events="none")
 
 
 def corner(at: str) -> tuple[int, int]:
@@ -221,6 +275,23 @@ def corner(at: str) -> tuple[int, int]:
     return x * CELL, y * CELL
 
 
+def exchange(one: str, other: str) -> str:
+    """A double arrow between two cells, as a path; it leaves room for who stands there."""
+    (x0, y0), (x1, y1) = corner(one), corner(other)
+    long = hypot(x1 - x0, y1 - y0)
+    dx, dy = (x1 - x0) / long, (y1 - y0) / long
+
+    def end(x: float, y: float, way: int) -> list[str]:
+        """The three points of an arrowhead, ``way`` along the line."""
+        points = [(along * way, across) for along, across in ((48, -16), (32, 0), (48, 16))]
+        return [f"{number(x + 50 + a * dx - c * dy)} {number(y + 50 + a * dy + c * dx)}" for a, c in points]
+
+    first, last = end(x0, y0, 1), end(x1, y1, -1)
+    return f"M{'L'.join(first)}M{first[1]}L{last[1]}M{'L'.join(last)}"
+
+
+AWAY: Final = {"s": (0, 1), "w": (-1, 0), "n": (0, -1), "e": (1, 0)}
+"""From a hero to its pointer."""
 CONTENT: Final = ((50, 50, 0.92), (59, 41, 0.72), (50, 35, 0.58), (50, 34, 0.54), (50, 27, 0.42))
 """Where what a tile holds is drawn, and how large, beside none, one, two, three or more heroes."""
 ALONE: Final[dict[int, tuple[tuple[int, int], ...]]] = {

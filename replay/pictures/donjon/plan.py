@@ -111,7 +111,14 @@ def brackets(name: str) -> Markup:
 MARKS: Final = {name: brackets(name) for name in ("choice", "fresh")}
 """Around a cell that may be chosen now, and around one where something is new."""
 HIT: Final = tag("rect", id="hit", class_="hit", width=CELL, height=CELL)
-SEALED: Final = tag("rect", id="cell-sealed", class_="dark", x=23, y=23, width=54, height=54, rx=8)
+SEALED: Final = tag(
+    "g",
+    tag("rect", class_="dark", x=23, y=23, width=54, height=54, rx=8),
+    tag("path", class_="faint", stroke_width=6, d="M39 39L61 61M61 39L39 61"),
+    id="cell-sealed",
+)
+POINTER: Final = "M0-.5L5.5-9.5H-5.5Z"
+"""In units of the picture, its tip at 0,0 and pointing down."""
 UNKNOWN: Final = tag(
     "g",
     tag("rect", class_="dark", x=23, y=23, width=54, height=54, rx=8),
