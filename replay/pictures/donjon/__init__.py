@@ -4,7 +4,8 @@ Element ids: ``tile-X-Y`` every cell of the map, hidden ones too; ``thing-X-Y`` 
 on the map, ``panel-SEAT`` below it; ``choices`` and ``news`` what marks the cells that may be chosen, and what has just
 happened there; ``told`` the same in words; ``pointer`` at an active hero who is drawn small; ``retreat`` where it would
 retreat to; ``die-N``; ``moves``, ``pile``; and whatever else the targets of the legal actions name: ``fight``,
-``trap``, ``chest``, ``item``, ``fountain``, ``loot``, ``leave-loot``, ``offer-...``, ``next``, ... The frame's buttons show what is legal for the active seat, as outlines what it would naturally ask for and may not.
+``trap``, ``chest``, ``item``, ``fountain``, ``loot``, ``leave-loot``, ``offer-...``, ``next``, ... The frame's
+buttons show what is legal for the active seat, as outlines what it would naturally ask for and may not.
 
 Heroes and things let the pointer through to their tile: a page gives ``pointer-events`` back where one is a target.
 """
