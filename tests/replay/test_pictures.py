@@ -405,8 +405,8 @@ def test_hidden_cells_behind_an_exit_carry_a_question_mark_and_lie_in_the_pictur
         for identity in marked:
             use = next(u for u in ids[identity].iter(f"{SVG}use") if u.get("href") == mark)
             x, y = float(use.get("x", "")) + 50, float(use.get("y", "")) + 50
-            assert left + 20 < x < left + width - 20
-            assert top + 20 < y < top + height - 20
+            assert left + 36 < x < left + width - 36
+            assert top + 36 < y < top + height - 36
 
 
 def test_things_show_what_they_are_and_their_number() -> None:
