@@ -113,12 +113,12 @@ class Stand(NamedTuple):
 
 DICE: Final = len(PARTY_FACES)
 """The kinds before it are dice: these are buried when they are used."""
-MOST_KNOWN: Final = 20_000
+MOST_KNOWN: Final = 8_000
 Step = tuple[Any, ...]
 """What a plan does first: ``("attack", kind, what is left of the monsters)`` and the like."""
 
 
-@lru_cache(256)
+@lru_cache(32)
 def plan_of(odds: Odds, level: int, goes_on: bool, retires: bool, spare: float) -> "Plan":
     """What was found out once is kept, but not for ever: ``spare`` has many values, and a clerk runs for months."""
     return Plan(odds, level, goes_on, retires, spare)
