@@ -255,7 +255,7 @@ def folded(text: str, size: float, room: float) -> list[str]:
     """A text in lines that fit the ``room``: broken between words; where words have no gaps, between letters."""
     lines, line, width = [], "", 0.0
     most = room / (0.97 * size)  # in a whole line `wide` says a little too much
-    for piece in re.findall(r"[\u2e80-\uffff][、。)」:ーッャュョァィゥェォっゃゅょ]*|[^\s\u2e80-\uffff]+ ?|\s", text):
+    for piece in re.findall(r"[\u2e80-\uffff][、。)」:ーッャュョァィゥェォっゃゅょ]*|[^ \u2e80-\uffff]+ ?| ", text):
         if line and width + wide(piece.rstrip(" ")) > most:
             lines.append(line.rstrip(" "))
             line, width = "", 0.0

@@ -20,7 +20,7 @@ from engine.protocol import Happening, SeatSetup, Setup
 from replay.pictures import STYLE, THEMES, picture
 from replay.pictures.donjon import plan
 from replay.pictures.donjon.panel import SLOT_AT
-from replay.pictures.shared import DARK, LIGHT, drawings, in_plain_colours, tag
+from replay.pictures.shared import DARK, LIGHT, drawings, folded, in_plain_colours, tag
 from replay.words import LANGUAGES, LOCALE, Context, words
 from tests.replay.blind import played as bots_play
 from tests.replay.parts import SVG, by_id, name, outgrown, texts, used
@@ -713,3 +713,9 @@ def test_in_plain_colours_nothing_is_left_to_be_looked_up(theme: Any) -> None:
     assert "@media" not in plain
     assert (DARK if theme == "dark" else LIGHT)["paper"] in plain
     ET.fromstring(plain)
+
+
+def test_a_line_is_broken_at_a_plain_space_only_so_that_no_french_mark_begins_one() -> None:
+    told = "Un couloir à l’ouest\u00a0; il reste 37 tuiles\u202f! Et puis\u00a0?"
+    for room in range(60, 300, 7):
+        assert not [line for line in folded(told, 10, room) if line.strip()[0] in ";!?"]
