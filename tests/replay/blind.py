@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from engine.chance import possible
 from engine.protocol import Happening, Rules, SeatSetup, Setup
 from engine.registry import BOTS, RULESETS, game_name
 from replay.pictures import picture
 from replay.pictures.export import png
 from replay.pictures.shared import WIDTH
+from tests.replay.parts import Luck
 
 PICTURES, GAMES = 20, 24
 OPTIONS: dict[str, list[dict[str, str]]] = {
@@ -35,20 +35,6 @@ class Sample(NamedTuple):
     state: Any
     happened: Sequence[Happening]
     game: int
-
-
-class Luck:
-    """Chance that comes out the same each time."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-
-    def die(self, sides: int, purpose: str) -> int:
-        return self.random.randint(1, sides)
-
-    def pick(self, counts: Any, purpose: str) -> str:
-        names, weights = zip(*possible(counts), strict=True)
-        return str(self.random.choices(names, weights)[0])
 
 
 def played(rules: Rules[Any], seed: int) -> list[Sample]:

@@ -1,10 +1,12 @@
-"""What a picture is made of, as the tests of both games look at it."""
+"""What a picture is made of, as the tests of both games look at it, and chance that they repeat."""
 
+import random
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from engine.chance import possible
 from replay.pictures.shared import wide
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -90,3 +92,17 @@ def outgrown(root: ET.Element) -> list[tuple[Box, Box]]:
             if not (across and box.top <= text.top + 1 and text.bottom <= box.bottom):
                 out.append((text, box))
     return out
+
+
+class Luck:
+    """Chance that a test repeats."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def die(self, sides: int, purpose: str) -> int:
+        return self.random.randint(1, sides)
+
+    def pick(self, counts: Any, purpose: str) -> str:
+        names, weights = zip(*possible(counts), strict=True)
+        return str(self.random.choices(names, weights)[0])

@@ -1,7 +1,6 @@
 """Pictures: all that is public stands in them, under ids that actions can name, in well-formed SVG without a script."""
 
 import itertools
-import random
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,6 @@ import msgspec
 import pytest
 from babel.messages.pofile import read_po
 
-from engine.chance import possible
 from engine.donjon.components import HEROES, HIT_POINTS, MONSTERS, MOVEMENT_POINTS, SLOTS, WEAPONS
 from engine.donjon.grid import OPPOSITE, neighbours
 from engine.donjon.rules import Donjon
@@ -23,24 +21,10 @@ from replay.pictures.donjon.panel import SLOT_AT
 from replay.pictures.shared import DARK, LIGHT, drawings, folded, in_plain_colours, tag
 from replay.words import LANGUAGES, LOCALE, Context, words
 from tests.replay.blind import played as bots_play
-from tests.replay.parts import SVG, by_id, name, outgrown, texts, used
+from tests.replay.parts import SVG, Luck, by_id, name, outgrown, texts, used
 
 RULES = Donjon()
 Sample = tuple[State, Sequence[Happening]]
-
-
-class Luck:
-    """Chance that a test repeats."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-
-    def die(self, sides: int, purpose: str) -> int:
-        return self.random.randint(1, sides)
-
-    def pick(self, counts: Any, purpose: str) -> str:
-        names, weights = zip(*possible(counts), strict=True)
-        return str(self.random.choices(names, weights)[0])
 
 
 def start(seats: int, **options: Any) -> State:

@@ -1,7 +1,6 @@
 """Pictures of Dungeon Roll: all that is public stands there, under ids that actions can name, one beside the other."""
 
 import itertools
-import random
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -11,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.chance import possible
 from engine.dungeon_roll import actions as act
 from engine.dungeon_roll.components import DUNGEON_FACES, LOOT, MONSTERS, PARTY_FACES, TREASURES
 from engine.dungeon_roll.heroes import HEROES, Side
@@ -24,25 +22,11 @@ from replay.pictures import STYLE, THEMES, picture
 from replay.pictures.dungeon_roll.scene import DRAWN, EMBLEMS, FACES, SHIELDS, Scene
 from replay.pictures.shared import WIDTH, drawings, folded
 from replay.words import LANGUAGES, Context, words
-from tests.replay.parts import SVG, boxes, by_id, name, outgrown, texts, used
+from tests.replay.parts import SVG, Luck, boxes, by_id, name, outgrown, texts, used
 
 RULES = DungeonRoll()
 Sample = tuple[State, Sequence[Happening]]
 KEEN: dict[type, float] = {act.Flee: 0.02, act.Retire: 0.3, act.UsePortal: 0.05, act.Proceed: 0.5}
-
-
-class Luck:
-    """Chance that a test repeats."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-
-    def die(self, sides: int, purpose: str) -> int:
-        return self.random.randint(1, sides)
-
-    def pick(self, counts: Any, purpose: str) -> str:
-        names, weights = zip(*possible(counts), strict=True)
-        return str(self.random.choices(names, weights)[0])
 
 
 def start(seats: int, **options: Any) -> State:
