@@ -371,6 +371,39 @@ def test_a_dropped_connection_is_told_and_resumes_without_gap_or_repeat(visitor:
     assert eve.log == list(range(eve.log[0], version + 1))
 
 
+def test_what_happens_while_earlier_events_are_still_awaited_is_shown(visitor: Any) -> None:
+    ada, eve = visitor(), visitor()
+    path = ada.opens_a_table(seat2="me")
+    version = ada.settled()
+    held: list[Any] = []
+    eve.page.route("**/events?after=*&limit=*", lambda route: held.append(route))
+    eve.goes(path).settled(version)
+    assert eve.log == []
+    version = ada.acts(next(one for one in (*FIRST, *ada.targets()) if one in ada.targets()))
+    held.pop().continue_()
+    eve.settled(version)
+    told(eve, version)
+
+
+def test_a_page_that_is_told_to_ask_later_asks_again(visitor: Any) -> None:
+    ada = visitor()
+    path = ada.opens_a_table(seat2="me")
+    version = ada.settled()
+    eve = visitor(calm=lambda message: "429" in message)
+    later = iter([{"status": 429, "headers": {"Retry-After": "1"}, "content_type": "application/problem+json"}])
+
+    def answer(route: Any) -> None:
+        if told := next(later, None):
+            route.fulfill(body='{"title": "Too many requests"}', **told)
+        else:
+            route.continue_()
+
+    eve.page.route("**/positions/*.svg*", answer)
+    eve.goes(path).settled(version)
+    assert next(later, None) is None
+    assert eve.page.is_hidden("#lost")
+
+
 def test_an_action_whose_answer_is_lost_is_done_once(visitor: Any, wire: Wire, server: str) -> None:
     ada = visitor(wire.url, broken)
     path = ada.opens_a_table(seat2="me")

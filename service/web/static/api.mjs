@@ -30,11 +30,12 @@ export const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 /** What the API refused: the message is for people, `problem` its answer. */
 export class Refused extends Error {
-  /** @param {any} problem @param {number} status */
-  constructor(problem, status) {
+  /** @param {any} problem @param {number} status @param {number} after When to ask again, in seconds. */
+  constructor(problem, status, after) {
     super(problem?.message ?? problem?.detail ?? problem?.title ?? words.failed);
     this.problem = problem ?? {};
     this.status = status;
+    this.after = after;
   }
 }
 
@@ -55,11 +56,11 @@ export async function call(path, body, { method, headers } = {}) {
   const json = (answer.headers.get("Content-Type") ?? "").includes("json");
   const told = json ? await answer.json() : await answer.text();
   if (!reads) keepNote(told?.receipt ?? told?.refusal);
-  if (!answer.ok) throw new Refused(json ? told : null, answer.status);
+  if (!answer.ok) throw new Refused(json ? told : null, answer.status, Number(answer.headers.get("Retry-After")));
   return told;
 }
 
-/** The same, tried again while no answer comes: only for what has an Idempotency-Key, or changes nothing.
+/** The same, tried again while no answer comes or it says "later": only for what has an Idempotency-Key, or changes nothing.
  * @param {() => Promise<any>} what @param {(lost: boolean) => void} tell @returns {Promise<any>} */
 export async function persist(what, tell) {
   for (let tries = 0; ; tries++) {
@@ -68,10 +69,10 @@ export async function persist(what, tell) {
       if (tries) tell(false);
       return answer;
     } catch (error) {
-      const lost = !(error instanceof Refused) || error.status === 503;
-      if (!lost || tries === 30) throw error;
-      tell(true);
-      await pause(Math.min(250 * 2 ** tries, 4000));
+      const refused = error instanceof Refused ? error : null, later = refused?.status === 429;
+      if (tries === 30 || (refused && !later && refused.status !== 503)) throw error;
+      if (!later) tell(true);
+      await pause(Math.max(Math.min(250 * 2 ** tries, 4000), later ? 1000 * (refused?.after || 1) : 0));
     }
   }
 }

@@ -401,7 +401,14 @@ function shared() {
 /** What was told before the page was opened: packed, as a stream is not. */
 async function earlier() {
   const { events } = await persist(() => call(`${api}/events?after=${told}&limit=${TOLD}`), tellLost);
-  events.forEach(log);
+  events.forEach(hear);
+  if (shown < newest) catchUp(); // the answer was long in coming: the stream goes on behind it
+}
+
+/** @param {any} event */
+function hear(event) {
+  log(event);
+  newest = Math.max(newest, event.seq);
 }
 
 /** @param {number} after */
@@ -409,9 +416,7 @@ function listen(after) {
   const stream = new EventSource(`${api}/events?after=${after}&lang=${language}`);
   stream.onopen = () => tellLost(false);
   stream.onmessage = (message) => {
-    const event = JSON.parse(message.data);
-    log(event);
-    newest = Math.max(newest, event.seq);
+    hear(JSON.parse(message.data));
     catchUp();
   };
   stream.addEventListener("end", () => { stream.close(); catchUp(); });
