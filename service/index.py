@@ -139,9 +139,7 @@ _WALK: Final = 200
 class Index:
     """The lists of games, in Redis."""
 
-    def __init__(
-        self, client: redis.Redis, log: EventLog, positions: Positions, cases: Casebook | None = None
-    ) -> None:
+    def __init__(self, client: redis.Redis, log: EventLog, positions: Positions, cases: Casebook | None = None) -> None:
         self._wire, self._log, self._positions = Wire(client), log, positions
         self._cases = Casebook(client, log) if cases is None else cases
 
@@ -244,14 +242,13 @@ class Index:
             name = f"forks:{forked_from}"
         else:
             name = f"all:{wanted}:{ruleset or '*'}"
-        rows: list[Row] = []
+        rows, take = list[Row](), limit + 1
         bound = "+" if cursor is None else f"({_read_cursor(cursor)}"
         while True:
-            (members,) = self._wire.call(
-                ("ZRANGE", _list_key(name), bound, "-", "BYLEX", "REV", "LIMIT", 0, max(_WALK, limit + 1))
-            )
+            (members,) = self._wire.call(("ZRANGE", _list_key(name), bound, "-", "BYLEX", "REV", "LIMIT", 0, take))
             if not members:
                 return Page(rows, None)
+            take = min(2 * take, _WALK)  # of the next page, where many are passed over
             found = self._rows(members)
             for member, row in zip(members, found, strict=True):
                 bound = f"({member.decode()}"
