@@ -44,6 +44,15 @@ CHECK_OF: Final[dict[str, str]] = {
     "setup": "V12", "legality": "V12", "draws": "V12", "fingerprint": "V12",
 }  # fmt: skip
 """Which check a finding of the fold fails."""
+SECTIONS: Final[dict[str, str]] = {
+    "V0": "audit-bundle.md#container", "V1": "audit-bundle.md#what-comes-from-outside", "V2": "event-format.md#kinds",
+    "V3": "event-format.md#envelope", "V4": "event-format.md#the-log-of-games",
+    "V5": "event-format.md#the-log-of-games", "V6": "event-format.md#the-log-of-games",
+    "V7": "event-format.md#actions", "V8": "event-format.md#actions", "V9": "event-format.md#chance",
+    "V10": "event-format.md#chance", "V11": "audit-bundle.md#what-comes-from-outside",
+    "V12": "event-format.md#rulesets", "V13": "event-format.md#life", "V14": "luck.md",
+}  # fmt: skip
+"""Where in docs/ stands what a check follows."""
 RECEIPTS_SUFFIX: Final = "/receipts"
 FOUND_LIMIT: Final = 1000
 """Most findings that are kept of one sort."""
@@ -55,7 +64,8 @@ class Check(msgspec.Struct, frozen=True):
     """One check: what was found, ``said`` in words for players, ``detail`` exactly and in English.
 
     ``code``: the sort of what fails, one of `replay.position.CHECKS`, where the fold found it; ``event``: where it
-    fails or is limited; ``rule``: the paragraph that an illegal action is against.
+    fails or is limited; ``rule``: the paragraph that an illegal action is against; ``section``: where in docs/ stands
+    what the check follows.
     """
 
     id: str
@@ -66,6 +76,7 @@ class Check(msgspec.Struct, frozen=True):
     rule: str | None = None
     code: str | None = None
     said: str = ""
+    section: str = ""
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -206,8 +217,8 @@ def audit_events(items: Iterable[Event | Damage], trust: Trust, language: str = 
 
 def _unreadable(why: str, language: str) -> Verdict:
     say = words(language)
-    first = Check("V0", say.raw("table.check.V0"), FAIL, why, said=said(say, "V0", FAIL))
-    rest = [Check(f"V{n}", say.raw(f"table.check.V{n}"), NOT_CHECKED) for n in range(1, 15)]
+    first = Check("V0", say.raw("table.check.V0"), FAIL, why, said=said(say, "V0", FAIL), section=SECTIONS["V0"])
+    rest = [Check(f"V{n}", say.raw(f"table.check.V{n}"), NOT_CHECKED, section=SECTIONS[f"V{n}"]) for n in range(1, 15)]
     return Verdict(NOT_PROVEN, say.raw("table.verdict.not-proven"), "V0", None, None, [first, *rest], [], 0)
 
 
@@ -225,6 +236,7 @@ class Auditor:
 
     _topic = ""
     """What is audited, where its checks have words of their own."""
+    _sections = SECTIONS
 
     def __init__(
         self, record: Record, files: Mapping[str, bytes], bundle: Bundle | None, trust: Trust, language: str
@@ -827,7 +839,8 @@ class Auditor:
 
     def _check(self, check: str, result: str, detail: str = "", event: int | None = None, **more: str | None) -> Check:
         told = said(self._say, check, result, more.get("code"), self._topic)
-        return Check(check, self._say.raw(f"table.check.{check}"), result, detail, event, said=told, **more)
+        name, section = self._say.raw(f"table.check.{check}"), self._sections[check]
+        return Check(check, name, result, detail, event, said=told, section=section, **more)
 
     def _note(self, check: str, result: str) -> None:
         self._checks[check] = self._check(check, result)

@@ -7,11 +7,13 @@ import msgspec
 
 from events.event import Event
 from events.log import Damage, Head
-from replay.audit import NOT_CHECKED, Auditor, Bad, Record, Trust, Verdict
+from replay.audit import NOT_CHECKED, SECTIONS, Auditor, Bad, Record, Trust, Verdict
 from replay.case import Case
 from replay.position import Finding, Position
 
 _CHECK_OF: Final = {"format": "V2", "chain": "V3", "order": "V12"}
+CASE_SECTIONS: Final = SECTIONS | dict.fromkeys(("V2", "V12", "V13"), "event-format.md#cases")
+"""Where in docs/ stands what a check of a case follows."""
 
 
 def audit_case(
@@ -39,6 +41,7 @@ class _CaseAuditor(Auditor):
     """A case has no seats that sign, no dice and no rules but its own: V12 is their order."""
 
     _topic = "case."
+    _sections = CASE_SECTIONS
 
     def __init__(
         self, record: Record, files: Mapping[str, bytes], trust: Trust, language: str, disputed: bytes | None

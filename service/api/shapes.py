@@ -793,7 +793,8 @@ class AllLuckOut(Out, frozen=True):
 class CheckOut(Out, frozen=True):
     """One check of an audit: what it found, `said` in words for players, `detail` exactly and in English.
 
-    `event`: where it fails or is limited; `rule`: what an illegal action is against; `code`: the sort of what fails.
+    `event`: where it fails or is limited; `rule`: what an illegal action is against; `code`: the sort of what fails;
+    `section`: where in docs/ stands what the check follows.
     """
 
     id: Annotated[str, Meta(pattern="^V[0-9]+$")]
@@ -804,6 +805,7 @@ class CheckOut(Out, frozen=True):
     rule: str | None
     code: str | None
     said: str
+    section: str
 
 
 class LimitOut(Out, frozen=True):

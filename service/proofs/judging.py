@@ -75,12 +75,13 @@ def run_verify(
 
 
 def tell(verdict: Verdict, language: str) -> None:
-    """Print a verdict: each check with its result, what limits it, and the verdict itself in the last line."""
+    """Print a verdict: each check with its result and the section of docs/ or the rule that it follows, what limits it,
+    and the verdict itself in the last line."""
     say = words(language)
     for check in verdict.checks:
         result = f"{check.result:<11}"
         colour = {"PASS": "green", "FAIL": "red", "LIMIT": "yellow"}.get(check.result)
-        click.echo(f"{check.id:<4}{click.style(result, fg=colour)}  {check.name}")
+        click.echo(f"{check.id:<4}{click.style(result, fg=colour)}  {check.name}  [{check.section}]")
         if check.said and check.result != PASS:
             click.echo(f"                 {check.said}")
         told = [check.detail, "" if check.rule is None else f"({check.rule})"]

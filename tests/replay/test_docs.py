@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from replay import file
+from replay.audit import SECTIONS
+from replay.case_audit import CASE_SECTIONS
 from replay.catalogue import CHECKS, LIMITS
 from replay.terminal import KEYS
 
@@ -37,3 +39,13 @@ def test_the_table_of_checks_has_each_in_its_order_and_names_every_limit() -> No
     table = (DOCS / "audit-bundle.md").read_text().partition("## Checks")[2]
     assert tuple(re.findall(r"^\| (V\d+) \|", table, re.MULTILINE)) == CHECKS
     assert {limit for limit in LIMITS if f"`{limit}`" in (DOCS / "audit-bundle.md").read_text()} == set(LIMITS)
+
+
+def test_every_check_names_the_section_that_it_follows_and_the_table_links_it() -> None:
+    table = (DOCS / "audit-bundle.md").read_text().partition("## Checks")[2]
+    linked = dict(re.findall(r"^\| (V\d+) \| \[.*?\]\((.*?)\)", table, re.MULTILINE))
+    assert {check: link.replace("audit-bundle.md#", "#") for check, link in SECTIONS.items()} == linked
+    for section in {*SECTIONS.values(), *CASE_SECTIONS.values()}:
+        file, _, anchor = section.partition("#")
+        headings = re.findall(r"^#+ (.*)$", (DOCS / file).read_text(), re.MULTILINE)
+        assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings], section

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from events.tlog.policy import Policy
-from replay.audit import Trust, Verdict, audit_bundle
+from replay.audit import SECTIONS, Trust, Verdict, audit_bundle
 from replay.bundle import Bundle
 from service import clerk
 from service.cli import main
@@ -222,10 +222,12 @@ def test_the_command_judges_without_a_network_a_database_or_a_server(house: Any,
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith("V0  PASS")
+    assert [line.rpartition("[")[2][:-1] for line in lines if line.startswith("V")][:15] == list(SECTIONS.values())
     assert lines[-1].startswith("VERIFIED WITH LIMITS: ")
     assert annals("verify", file, "--policy", trusted, "--strict").returncode == 3
     told = json.loads(annals("verify", file, "--policy", trusted, "--json", "--lang", "ja").stdout)
     assert told["words"] == "限界つきで確認できました"
+    assert [check["section"] for check in told["checks"]] == list(SECTIONS.values())
     assert results(told) == results(audit_bundle(data, Trust(policy=policy(house))))
     without = json.loads(annals("verify", file, "--policy", trusted, "--json", "--tlog-only").stdout)
     assert results(without)["V12"] == "NOT CHECKED"

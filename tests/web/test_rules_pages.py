@@ -196,3 +196,4 @@ def test_a_check_of_an_audit_leads_to_the_rule_that_was_broken(visitor: Any, fin
     page.wait_for_selector("#checks a")
     links = page.eval_on_selector_all("#checks li:first-child a", "all => all.map(one => one.getAttribute('href'))")
     assert links == [f"/games/{finished}/at/7", "/rules/donjon@1#2.3.8"]
+    assert page.inner_text("#checks li:first-child .section") == "docs/audit-bundle.md#container"

@@ -20,7 +20,7 @@ from events.event import Event, Malformed, genesis
 from events.notes import Signer, sign_note
 from events.tlog.entries import BadEntry
 from replay import bundle
-from replay.audit import Trust, Verdict, audit_bundle
+from replay.audit import SECTIONS, Trust, Verdict, audit_bundle
 from tests.audit.corpus import CASES
 from tests.web.evidence import (
     LOG,
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
     NODE is None and os.environ.get("CI") != "true", reason="no node is installed; requirements/system.sh tells how"
 )
 ROOT = Path(__file__).resolve().parents[2]
-Said = tuple[str, str | None, str | None, int | None, list[tuple[str, str, int | None]], list[str]]
+Said = tuple[str, str | None, str | None, int | None, list[tuple[str, str, str, int | None]], list[str]]
 Judged = tuple[str, str | None, int | None]
 VERIFIED, LIMITS, REFUTED, NOT_PROVEN, UNDETERMINED = (
     "VERIFIED", "VERIFIED WITH LIMITS", "REFUTED", "NOT PROVEN", "UNDETERMINED",
@@ -47,13 +47,13 @@ VERIFIED, LIMITS, REFUTED, NOT_PROVEN, UNDETERMINED = (
 
 
 def of_python(verdict: Verdict) -> Said:
-    checks = [(check.id, check.result, check.event) for check in verdict.checks]
+    checks = [(check.id, check.section, check.result, check.event) for check in verdict.checks]
     limits = sorted(limit.id for limit in verdict.limits)
     return verdict.verdict, verdict.code, verdict.who, verdict.event, checks, limits
 
 
 def of_javascript(verdict: dict[str, Any]) -> Said:
-    checks = [(check["id"], check["result"], check["event"]) for check in verdict["checks"]]
+    checks = [(check["id"], check["section"], check["result"], check["event"]) for check in verdict["checks"]]
     limits = sorted(limit["id"] for limit in verdict["limits"])
     return verdict["verdict"], verdict["code"], verdict["who"], verdict["event"], checks, limits
 
@@ -632,6 +632,7 @@ def test_the_command_tells_its_verdict_by_its_exit_code(tmp_path: Path) -> None:
     assert {words: command(tmp_path, *words).returncode for words in codes} == codes
     told = command(tmp_path, "cheat.zip", "--policy", "policy").stdout
     assert "V9  FAIL         event 6 draw 1.0 is not what the seeds give" in told
+    assert all(f"[{section}]" in line for section, line in zip(SECTIONS.values(), told.splitlines(), strict=False))
     assert told.endswith("REFUTED, V9, server, event 6\n")
     found = json.loads(command(tmp_path, "good.zip", "--policy", "policy", "--json").stdout)
     assert [check["id"] for check in found["checks"]] == [f"V{n}" for n in range(15)]

@@ -36,6 +36,7 @@ function show(found, theirs) {
       exactly.append(element("summary", words["audit.exactly"]), element("p", check.detail, { lang: "en", class: "dim" }));
       row.append(exactly);
     }
+    row.append(element("p", `docs/${check.section}`, { class: "dim section" }));
     const cited = [check.event === null ? null : moment(check.event), check.rule ? paragraph(check.rule) : null].filter((one) => one !== null);
     if (cited.length) { const links = element("p", "", { class: "tabs" }); links.append(...cited); row.append(links); }
     return row;

@@ -928,7 +928,7 @@ class Log {
 
 // -- the checks, in order (docs/audit-bundle.md)
 
-/** @typedef {{id: string, result: string, detail: string, event: number | null}} Check */
+/** `section`: where in docs/ stands what it follows. @typedef {{id: string, result: string, detail: string, event: number | null, section: string}} Check */
 /** What the verdict does not cover: docs/audit-bundle.md tells of each id. @typedef {{id: string, seats: number[], number: number}} Limit */
 /** @typedef {{verdict: string, code: string | null, event: number | null, who: string | null, checks: Check[], limits: Limit[], events: number}} Verdict */
 /** @typedef {{policy?: Bytes | null, receiptsKey?: string | null, receipts?: Map<string, Bytes>}} Trust */
@@ -937,6 +937,10 @@ class Log {
 
 /** @type {Record<string, number>} */
 export const EXIT = { VERIFIED: 0, "VERIFIED WITH LIMITS": 0, REFUTED: 2, "NOT PROVEN": 4, UNDETERMINED: 5 };
+const LOGGED = "event-format.md#the-log-of-games", OUTSIDE = "audit-bundle.md#what-comes-from-outside";
+const SECTIONS = ["audit-bundle.md#container", OUTSIDE, "event-format.md#kinds", "event-format.md#envelope", LOGGED, LOGGED, LOGGED,
+  "event-format.md#actions", "event-format.md#actions", "event-format.md#chance", "event-format.md#chance", OUTSIDE, "event-format.md#rulesets",
+  "event-format.md#life", "luck.md"];
 /** @type {Record<string, number>} */
 const DEADLINES = { turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800 };
 /** @type {Record<string, string>} */
@@ -990,7 +994,7 @@ class Audit {
   seats(is) { return this.fold.seats.flatMap((seat, i) => (is(seat) ? [i + 1] : [])); }
 
   /** @param {string} id @param {string} result @param {string} [detail] @param {number | null} [event] */
-  note(id, result, detail = "", event = null) { this.checks[Number(id.slice(1))] = { id, result, detail, event }; }
+  note(id, result, detail = "", event = null) { Object.assign(this.checks[Number(id.slice(1))], { result, detail, event }); }
   /** @param {string} id @param {number[]} [seats] @param {number} [number] */
   limit(id, seats = [], number = 0) {
     if (id === "handed-over" || !this.limits.some((one) => one.id === id)) this.limits.push({ id, seats, number });
@@ -1237,14 +1241,14 @@ class Audit {
 }
 
 /** @returns {Check[]} */
-const blank = () => Array.from({ length: 15 }, (_, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null }));
+const blank = () => SECTIONS.map((section, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null, section }));
 
 /** The verdict on a bundle: hostile bytes get one too. @param {Bytes} data @param {Trust} [trust] @returns {Promise<Verdict>} */
 export async function verify(data, trust = {}) {
   let files, manifest;
   try { manifest = readManifest(files = await unzip(data)); } catch (error) {
-    const [, ...rest] = blank();
-    return { verdict: "NOT PROVEN", code: "V0", event: null, who: null, checks: [{ id: "V0", result: "FAIL", detail: why(error), event: null }, ...rest], limits: [], events: 0 };
+    const [first, ...rest] = blank();
+    return { verdict: "NOT PROVEN", code: "V0", event: null, who: null, checks: [{ ...first, result: "FAIL", detail: why(error) }, ...rest], limits: [], events: 0 };
   }
   return new Audit(files, manifest, trust).verdict();
 }
@@ -1294,7 +1298,7 @@ async function main(given) {
   const found = await verify(data, trust);
   if (json) console.log(JSON.stringify(found, (_, value) => (typeof value === "bigint" ? String(value) : value)));
   else {
-    for (const { id, result, detail, event } of found.checks) console.log(`${id.padEnd(4)}${result.padEnd(12)}${event ? ` event ${event}` : ""} ${detail}`.trimEnd());
+    for (const { id, result, detail, event, section } of found.checks) console.log(`${id.padEnd(4)}${result.padEnd(12)}${event ? ` event ${event}` : ""} ${detail && `${detail} `}[${section}]`);
     for (const { id, seats, number } of found.limits) console.log(`limit: ${id}${seats.length ? ` (seat ${seats})` : ""}${number ? ` (event ${number})` : ""}`);
     console.log([found.verdict, found.code, found.who, found.event && `event ${found.event}`].filter(Boolean).join(", "));
   }
