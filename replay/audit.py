@@ -796,12 +796,20 @@ class Auditor:
         bad = list(self._too_early())
         self._judge("V13", bad)
         position = self._position
-        silent = [number for number, seat in position.seat_items() if seat.signs and not seat.signed_off]
+        silent = self._silent()
         if position.closed and silent:
             self._limit("no-signoff", silent)
         unsigned = any(seat.player and not seat.signs for seat in position.seats)
         if not bad and (silent or unsigned or not position.closed):
             self._checks["V13"] = self._check("V13", LIMIT)
+
+    def _silent(self) -> list[int]:
+        """The seats in self-custody that did not sign the end."""
+        return [number for number, seat in self._position.seat_items() if seat.signs and not seat.signed_off]
+
+    def _unsigned_end(self) -> bool:
+        """Was the game closed although a seat could still have signed its end?"""
+        return self._position.closed and not self._position.spent and bool(self._silent())
 
     def _too_early(self) -> Iterator[Bad]:
         """Turns that were claimed, seats that were freed, and tables that were closed before their time."""
@@ -827,6 +835,8 @@ class Auditor:
                 locked = None
             elif event.kind == "close" and event.body.get("status") == "abandoned":
                 name = _CLOSING.get(str(event.body.get("reason")))
+            elif event.kind == "close" and event.body.get("status") == "finished" and self._unsigned_end():
+                name = "signoff_seconds"
             if name is not None and since is not None:
                 waited = event.t_ms - since.t_ms
                 if not due(name):
@@ -879,7 +889,7 @@ _HOSTILE: Final = (
 """What rules may raise when they are given a state that no game can be in."""
 _PLAYED: Final = ("act", "timeout", "resign", "custody", "signoff")
 """Kinds whose time is told by the rules: while there is an outcome, or none."""
-_DEADLINES: Final = {"turn_seconds": 0, "reveal_seconds": 120, "idle_seconds": 604_800}
+_DEADLINES: Final = {"turn_seconds": 0, "reveal_seconds": 120, "idle_seconds": 604_800, "signoff_seconds": 60}
 """Of a table that does not say."""
 _CLOSING: Final = {"idle": "idle_seconds", "absent": "turn_seconds"}
 """Which deadline a table that is closed as abandoned must have waited for, by the reason."""

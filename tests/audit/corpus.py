@@ -703,6 +703,12 @@ def a_turn_claimed_too_early() -> Case:
     return Case(packed(game), game.house.policy(), REFUTED, "V13", "server", says="turn_seconds")
 
 
+@case
+def an_end_that_could_not_be_signed_in_time() -> Case:
+    game = own("own").wander(10**6, keen=False).close("finished", 59)
+    return Case(packed(game), game.house.policy(), REFUTED, "V13", "server", says="signoff_seconds")
+
+
 # -- spoiled: by anybody -----------------------------------------------------------------------------------------------
 
 

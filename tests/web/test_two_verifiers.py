@@ -148,6 +148,14 @@ def abandoned(seconds: float = 700_000, reason: str = "idle") -> Case:
     return case.log_close()
 
 
+def unsigned_end(seconds: float, chain_len: int = 12) -> Case:
+    """Closed so long after the last move, and no seat had signed the end."""
+    case = Case(chain_len=chain_len).play()
+    case.game.now_ms += int(seconds * 1000) - 1000
+    case.game.close()
+    return case.log_close()
+
+
 def key_lost() -> Case:
     case = Case(signing=()).play()
     case.game.add("close", None, {"status": "void", "reason": "key-lost"})
@@ -191,6 +199,10 @@ HONEST: dict[str, tuple[Callable[[], Case], Judged, list[str]]] = {
     "not over": (unfinished, (LIMITS, None, None), ["not-closed"]),
     "a receipt ahead": (receipt_ahead_of_the_record, (LIMITS, None, None), ["not-closed", "receipt-beyond"]),
     "abandoned": (abandoned, (LIMITS, None, None), ["custodial", "no-receipts", "no-signoff"]),
+    "an end that was not signed": (lambda: unsigned_end(60), (LIMITS, None, None), ["no-receipts", "no-signoff"]),
+    "an end that could not be signed": (
+        lambda: unsigned_end(1, chain_len=3), (LIMITS, None, None), ["no-receipts", "no-signoff"],
+    ),
     "its key lost": (key_lost, (LIMITS, None, None), ["custodial", "no-receipts", "seeds"]),
     "the end not logged": (
         close_not_logged, (LIMITS, None, None), ["close-not-logged", "custodial", "no-receipts", "seeds"],
@@ -441,6 +453,7 @@ CROOKED: dict[str, tuple[Callable[[], Case], Judged]] = {
     "a seat shown another log": (hidden_from_a_seat, (NOT_PROVEN, "V5", 2)),
     "a turn claimed too early": (claimed_too_early, (REFUTED, "V13", 11)),
     "a seat freed too early": (freed_too_early, (REFUTED, "V13", 6)),
+    "an end closed before it could be signed": (lambda: unsigned_end(59.999), (REFUTED, "V13", 12)),
     "a table closed too early": (lambda: abandoned(10), (REFUTED, "V13", 11)),
     "a table closed as absent": (lambda: abandoned(31, "absent"), (LIMITS, None, None)),
     "moves that vanished": (truncated, (REFUTED, "V11", 9)),

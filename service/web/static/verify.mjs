@@ -942,7 +942,7 @@ const SECTIONS = ["audit-bundle.md#container", OUTSIDE, "event-format.md#kinds",
   "event-format.md#actions", "event-format.md#actions", "event-format.md#chance", "event-format.md#chance", OUTSIDE, "event-format.md#rulesets",
   "event-format.md#life", "luck.md"];
 /** @type {Record<string, number>} */
-const DEADLINES = { turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800 };
+const DEADLINES = { turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800, signoff_seconds: 60 };
 /** @type {Record<string, string>} */
 const CLOSING = { idle: "idle_seconds", absent: "turn_seconds" };
 
@@ -989,6 +989,13 @@ class Audit {
   get end() { return this.events[this.last - 1] ?? null; }
   /** @param {string} kind @returns {[number, Event][]} */
   ofKind(kind) { return this.events.flatMap((event, i) => (event?.kind === kind ? [/** @type {[number, Event]} */ ([i + 1, event])] : [])); }
+  /** The seats in self-custody that did not sign the end. */
+  get silent() { return this.seats((seat) => seat.signs && !seat.signedOff); }
+  /** Was the game closed although a seat could still have signed its end? A chain without a link is spent. */
+  get unsignedEnd() {
+    const { closed, create, revealed } = this.fold, length = create?.get("chain_len") ?? 0;
+    return closed && revealed < length && !this.seats((seat) => seat.signs && seat.signed > length).length && this.silent.length > 0;
+  }
   get joins() { return this.ofKind("join").filter(([, event]) => event.body.get("custody") === "self"); }
   /** @param {(seat: Seat) => any} is */
   seats(is) { return this.fold.seats.flatMap((seat, i) => (is(seat) ? [i + 1] : [])); }
@@ -1029,7 +1036,7 @@ class Audit {
     this.judge("V10", this.found.V10, this.fold.create && this.ofKind("close").some(([, event]) => event.body.has("tail")) ? "PASS" : "NOT CHECKED");
     await this.receipts();
     this.limit("rules-not-folded");
-    const silent = this.seats((seat) => seat.signs && !seat.signedOff);
+    const { silent } = this;
     this.judge("V13", this.tooEarly(), silent.length || custodial.length || !this.fold.closed ? "LIMIT" : "PASS");
     if (this.fold.closed && silent.length) this.limit("no-signoff", silent);
     return this.conclude();
@@ -1231,6 +1238,7 @@ class Audit {
       let name, since = before;
       if (event.kind === "timeout") [name, since] = locked ? ["reveal_seconds", locked] : ["turn_seconds", before];
       else if (event.kind === "close" && event.body.get("status") === "abandoned") name = Object.hasOwn(CLOSING, String(event.body.get("reason"))) ? CLOSING[String(event.body.get("reason"))] : undefined;
+      else if (event.kind === "close" && event.body.get("status") === "finished" && this.unsignedEnd) name = "signoff_seconds";
       if (event.kind === "lock") locked = event;
       else if (event.kind === "timeout" || event.kind === "seeded") locked = null;
       if (name && since && (!due(name) || event.t - since.t < due(name))) bad.push({ event: i + 1, detail: `event ${i + 1} (${event.kind}) before its time (${name})` });
