@@ -1,7 +1,8 @@
 """Rulesets: the games on offer, with the JSON Schemas of everything that a client may choose and do."""
 
+import hashlib
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from flask import Response
@@ -9,12 +10,14 @@ from flask import Response
 from engine.registry import BOTS, RULESETS, game_name
 from replay.fingerprint import rules_hash
 from replay.words import words
+from service import rulebook
 from service.api import shapes
 from service.api.problems import Problem
 from service.api.routing import Api, Call, not_modified, reply, unchanged
 
 api = Api()
-_CACHE = "public, max-age=300"
+MARKDOWN: Final = "text/markdown"
+_CACHE: Final = "public, max-age=300"
 
 
 def resolve(name: str) -> str | None:
@@ -48,16 +51,49 @@ def show_ruleset(call: Call, ruleset: str) -> Response:
     if (name := resolve(ruleset)) is None:
         raise Problem("ruleset-not-found", {"ruleset": ruleset})
     hashed = rules_hash(RULESETS[name]).hex()
-    tag = f'"{hashed[:16]}.{name}.{call.language}"'
+    texts = rulebook.digests(game_name(name))
+    said = hashlib.sha256(b"".join(texts.values())).hexdigest()
+    tag = f'"{hashed[:16]}.{said[:16]}.{name}.{call.language}"'
     if unchanged(tag):
         return not_modified(tag, {"Cache-Control": _CACHE})
     shown = shapes.RulesetDetail(
         **_summary(name, call),
         rules_hash=hashed,
+        texts={
+            language: shapes.RulesText(href=f"/v1/rulesets/{name}/text?lang={language}", sha256=digest.hex())
+            for language, digest in texts.items()
+        },
         **_schemas(name),
         bots=[shapes.BotInfo(name=bot.name, levels=list(bot.levels)) for bot in BOTS.get(game_name(name), {}).values()],
     )
     return reply(shown, headers={"ETag": tag, "Cache-Control": _CACHE}, language=call.language)
+
+
+@api.route(
+    "GET",
+    "/v1/rulesets/<ruleset:ruleset>/text",
+    tag="rulesets",
+    auth="nobody",
+    returns=None,
+    problems=("ruleset-not-found",),
+    headers=("ETag",),
+    takes=("If-None-Match",),
+    statuses={304: ("What the caller holds is what there is.", None)},
+    media={MARKDOWN: str},
+)
+def show_rules_text(call: Call, ruleset: str) -> Response:
+    """The rules in words, as Markdown: the number of a heading is what `rule` cites in events, refusals and checks."""
+    name = resolve(ruleset)
+    texts = {} if name is None else rulebook.digests(game_name(name))
+    language = call.language if call.language in texts else "en"
+    if name is None or language not in texts:
+        raise Problem("ruleset-not-found", {"ruleset": ruleset})
+    tag = f'"{texts[language].hex()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": _CACHE, "Content-Language": language}
+    if unchanged(tag):
+        return not_modified(tag, headers)
+    text = rulebook.path(game_name(name), language).read_bytes()
+    return Response(text, headers=headers, content_type=f"{MARKDOWN}; charset=utf-8")
 
 
 def _summary(ruleset: str, call: Call) -> dict[str, Any]:

@@ -159,10 +159,18 @@ class Rulesets(Out, frozen=True):
     rulesets: list[RulesetSummary]
 
 
+class RulesText(Out, frozen=True):
+    """The rules in words, in one language. A change of words is none of the rules: those are what `rules_hash` says."""
+
+    href: str
+    sha256: Hash
+
+
 class RulesetDetail(RulesetSummary, frozen=True):
     """A game on offer, with JSON Schemas (2020-12) of what a table and a seat may choose and do."""
 
     rules_hash: Hash
+    texts: Annotated[dict[str, RulesText], Meta(description="The rules in words, by language.")]
     options: Annotated[Plain, Meta(description="JSON Schema of the table's options, with defaults.")]
     choice: Annotated[Plain, Meta(description="JSON Schema of what a seat may choose when it sits down.")]
     actions: Annotated[dict[str, Plain], Meta(description="JSON Schema of each action by its type.")]

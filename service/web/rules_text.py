@@ -8,17 +8,13 @@ comment ``<!-- picture: name: caption -->`` is a picture of `rules_pictures`; ot
 import re
 from collections.abc import Callable, Set
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
+from service import rulebook
 from service.web import rules_pictures
 
-_PACKED: Final = Path(__file__).with_name("rules")
-"""Where a wheel has them."""
-_FILES: Final = {"donjon": "le-donjon"}
-"""The text of each game by its name, where it is not called so."""
 _NUMBER: Final = r"\d+(?:\.\d+)*"
 _HEADING: Final = re.compile(rf"(#{{1,6}}) (?:({_NUMBER})(?=\s))?(.*)")
 _CITED: Final = re.compile(rf"(?<![\w.#&]){_NUMBER}(?![\w%])", re.ASCII)
@@ -54,17 +50,11 @@ class Text(NamedTuple):
     language: str
 
 
-def path(game: str, language: str) -> Path:
-    """Where the rules of a game in a language are, if there are any."""
-    folder = _PACKED if _PACKED.is_dir() else Path(__file__).parents[2] / "docs" / "rules"
-    return folder / f"{_FILES.get(game, game)}{'' if language == 'en' else f'.{language}'}.md"
-
-
 @cache
 def rendered(game: str, language: str) -> Text | None:
     """The rules of a game in a language or, where there is no such text, in English; None: there are none."""
     for spoken in (language, "en"):
-        if (file := path(game, spoken)).is_file():
+        if (file := rulebook.path(game, spoken)).is_file():
             pictures = rules_pictures.of(game, spoken)
             text = file.read_text("utf-8")
             html = to_html(text, pictures.draw)

@@ -65,9 +65,9 @@ def test_every_operation_that_writes_has_a_limit_or_is_a_move() -> None:
 def test_only_what_every_caller_is_shown_from_memory_or_a_file_has_no_limit() -> None:
     free = {route.name for route in everything.routes if route.limit is None}
     assert free == {
-        "list_rulesets", "show_ruleset", "show_library", "show_openapi", "show_docs", "show_style", "show_problem",
-        "show_static", "show_edition", "show_health", "show_readiness", "show_metrics", "show_checkpoint", "show_tile",
-        "show_policy",
+        "list_rulesets", "show_ruleset", "show_rules_text", "show_library", "show_openapi", "show_docs", "show_style",
+        "show_problem", "show_static", "show_edition", "show_health", "show_readiness", "show_metrics",
+        "show_checkpoint", "show_tile", "show_policy",
     }  # fmt: skip
 
 

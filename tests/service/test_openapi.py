@@ -1,5 +1,6 @@
 """The description of the API: valid, complete, and kept by what the service does."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -129,6 +130,19 @@ def test_rulesets_publish_schemas_that_their_own_actions_keep(house: Any, table:
     for step in house.nobody.get(f"{table.path}/replay").json["steps"]:
         if step["happening"] is not None:
             Draft202012Validator(ruleset["happenings"][step["happening"]["type"]]).validate(step["happening"])
+
+
+@pytest.mark.parametrize("ruleset", ["donjon@1", "dungeon-roll@1"])
+def test_the_rules_in_words_are_those_whose_hash_the_ruleset_names(house: Any, refusal: Any, ruleset: str) -> None:
+    texts = house.nobody.get(f"/v1/rulesets/{ruleset}").json["texts"]
+    assert list(texts) == ["en", "fr", "ja"]
+    for language, text in texts.items():
+        answer = house.nobody.get(text["href"])
+        assert hashlib.sha256(answer.data).hexdigest() == text["sha256"]
+        assert answer.headers["Content-Language"] == language
+        assert "\n### 1.1 " in answer.text
+        assert house.nobody.get(text["href"], {"If-None-Match": answer.headers["ETag"]}).status_code == 304
+    assert refusal(house.nobody.get("/v1/rulesets/chess/text")) == "404 ruleset-not-found"
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "ja"])

@@ -231,6 +231,7 @@ CALLS: dict[str, Do] = {
     "`GET /v1/log/policy`": lambda s, who: who.get("/v1/log/policy"),
     "`GET /v1/log/consistency`": lambda s, who: (s.logged(), who.get("/v1/log/consistency?from=1"))[1],
     "`GET /v1/rulesets/{ruleset}`": lambda s, who: who.get("/v1/rulesets/donjon@1"),
+    "`GET /v1/rulesets/{ruleset}/text`": lambda s, who: who.get("/v1/rulesets/donjon@1/text"),
     "`GET /problems/{code}`": lambda s, who: who.get("/problems/stale"),
     "`GET /players/{player}` the page": lambda s, who: who.get(f"/players/{s.people['seat'].id}"),
     "`GET /rules/{ruleset}` the page": lambda s, who: who.get("/rules/donjon"),

@@ -12,6 +12,7 @@ import pytest
 from engine.registry import RULESETS, game_name
 from replay import catalogue
 from replay.words import LANGUAGES, words
+from service import rulebook
 from service.web import rules_text
 
 GAMES = sorted(set(map(game_name, RULESETS)))
@@ -43,7 +44,7 @@ class Paragraph(NamedTuple):
 
 @cache
 def source(game: str, language: str) -> str:
-    return rules_text.path(game, language).read_text("utf-8")
+    return rulebook.path(game, language).read_text("utf-8")
 
 
 @cache
