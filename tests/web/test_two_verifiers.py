@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
     NODE is None and os.environ.get("CI") != "true", reason="no node is installed; requirements/system.sh tells how"
 )
 ROOT = Path(__file__).resolve().parents[2]
-Said = tuple[str, str | None, str | None, int | None, list[tuple[str, str, str, int | None]], list[str]]
+Said = tuple[str, str | None, str | None, int | None, list[tuple[str, str, str, int | None, str | None]], list[str]]
 Judged = tuple[str, str | None, int | None]
 VERIFIED, LIMITS, REFUTED, NOT_PROVEN, UNDETERMINED = (
     "VERIFIED", "VERIFIED WITH LIMITS", "REFUTED", "NOT PROVEN", "UNDETERMINED",
@@ -47,13 +47,15 @@ VERIFIED, LIMITS, REFUTED, NOT_PROVEN, UNDETERMINED = (
 
 
 def of_python(verdict: Verdict) -> Said:
-    checks = [(check.id, check.section, check.result, check.event) for check in verdict.checks]
+    checks = [(check.id, check.section, check.result, check.event, check.code) for check in verdict.checks]
     limits = sorted(limit.id for limit in verdict.limits)
     return verdict.verdict, verdict.code, verdict.who, verdict.event, checks, limits
 
 
 def of_javascript(verdict: dict[str, Any]) -> Said:
-    checks = [(check["id"], check["section"], check["result"], check["event"]) for check in verdict["checks"]]
+    checks = [
+        (check["id"], check["section"], check["result"], check["event"], check["code"]) for check in verdict["checks"]
+    ]
     limits = sorted(limit["id"] for limit in verdict["limits"])
     return verdict["verdict"], verdict["code"], verdict["who"], verdict["event"], checks, limits
 
@@ -469,6 +471,8 @@ def test_each_cheat_is_judged_the_same_by_both_and_as_it_should() -> None:
     said = both([make().zip() for make, _ in CROOKED.values()], policy())
     judged = {name: (verdict, code, event) for name, (verdict, code, _, event, _, _) in zip(CROOKED, said, strict=True)}
     assert judged == {name: expected for name, (_, expected) in CROOKED.items()}
+    sorts = {code for *_, checks, _ in said for *_, code in checks}
+    assert sorts == {"format", "key", "signature", "order", "dice", "seed", None}
     assert {who for _, _, who, _, _, _ in said} == {"server", None}
 
 

@@ -54,8 +54,11 @@ async function bytes(path) {
 }
 
 const sentences = JSON.parse(document.body.dataset.said ?? "{}");
-/** What a check found, in the words of the server's. @param {{id: string, result: string}} check */
-const sentence = ({ id, result }) => sentences[`${id}.${result.toLowerCase().replace(" ", "-")}`] ?? "";
+/** What a check found, in the words of the server's. @param {{id: string, result: string, code: string | null}} check */
+const sentence = ({ id, result, code }) => {
+  const plain = `${id}.${result.toLowerCase().replace(" ", "-")}`;
+  return sentences[`${plain}.${code}`] ?? sentences[plain] ?? "";
+};
 
 /** The second verifier's verdict, in the words of the first. @param {any} theirs */
 async function here(theirs) {

@@ -685,7 +685,7 @@ const ALLOWED = {
   closed: [],
 };
 
-/** @param {Bytes} game @param {(check: string, detail: string) => void} find */
+/** `find` is told the sort of what does not hold (a key of CHECK_OF), and what. @param {Bytes} game @param {(code: string, detail: string) => void} find */
 export function newFold(game, find) {
   /** @type {{stage: string, create: Map<string, any> | null, seats: Seat[], revealed: number, closed: boolean}} */
   const fold = { stage: "not created", create: null, seats: [], revealed: 0, closed: false };
@@ -698,31 +698,31 @@ export function newFold(game, find) {
   async function signed({ kind, seat, seq, prev, body }) {
     let action;
     try { action = readAction(body.get("a")); } catch (error) {
-      find("V2", `what seat ${seat} signed: ${/** @type {Error} */ (error).message}`);
+      find("format", `what seat ${seat} signed: ${/** @type {Error} */ (error).message}`);
       return null;
     }
-    const forJoin = kind === "join", own = forJoin ? "V7" : "V8", { signed, link, pk } = fold.seats[seat - 1];
+    const forJoin = kind === "join", { signed, link, pk } = fold.seats[seat - 1];
     if (action.kind !== kind || action.seat !== seat) {
-      find(own, `seat ${action.seat} signed a ${action.kind}`);
+      find("signature", `seat ${action.seat} signed a ${action.kind}`);
       return null;
     }
     const key = forJoin ? action.args.get("pk") : pk, signature = body.get("g");
     const others = fold.seats.filter((_, i) => i + 1 !== seat);
-    if (!same(action.game, game)) find(own, "the action was signed for another game");
-    else if (action.pseq !== signed) find(own, `seat ${seat} signed its action number ${action.pseq}, not ${signed}`);
-    else if (BigInt(action.headSeq) !== BigInt(seq) - 1n || !same(action.head, prev)) find(own, `seat ${seat} signed what follows on another event ${action.headSeq}`);
-    else if (forJoin && !usablePoint(key)) find("V7", `the key of seat ${seat} fits any message`);
-    else if (forJoin && others.some((other) => same(other.pk, key))) find("V7", `the key of seat ${seat} is another seat's`);
+    if (!same(action.game, game)) find("signature", "the action was signed for another game");
+    else if (action.pseq !== signed) find("signature", `seat ${seat} signed its action number ${action.pseq}, not ${signed}`);
+    else if (BigInt(action.headSeq) !== BigInt(seq) - 1n || !same(action.head, prev)) find("signature", `seat ${seat} signed what follows on another event ${action.headSeq}`);
+    else if (forJoin && !usablePoint(key)) find("key", `the key of seat ${seat} fits any message`);
+    else if (forJoin && others.some((other) => same(other.pk, key))) find("key", `the key of seat ${seat} is another seat's`);
     else if (!signature) return undefined; // found as V2
-    else if (!(await ed25519(key, actionMessage(body.get("a")), signature))) find(own, `the signature of seat ${seat} does not verify`);
-    else if (!forJoin && !same(lower(game, seat, signed, action.r), link)) find("V9", `link ${signed} of seat ${seat} does not lead to the one before`);
+    else if (!(await ed25519(key, actionMessage(body.get("a")), signature))) find("signature", `the signature of seat ${seat} does not verify`);
+    else if (!forJoin && !same(lower(game, seat, signed, action.r), link)) find("dice", `link ${signed} of seat ${seat} does not lead to the one before`);
     change(seat, { signed: Number(action.pseq) + 1, link: action.r });
     return action;
   }
   /** @param {Bytes} link */
   function server(link) {
     fold.revealed++;
-    if (!same(lower(game, 0, fold.revealed, link), serverLink)) find("V9", `link ${fold.revealed} does not lead to the one before`);
+    if (!same(lower(game, 0, fold.revealed, link), serverLink)) find("dice", `link ${fold.revealed} does not lead to the one before`);
     serverLink = link;
   }
   /** @param {any[][]} draws */
@@ -731,7 +731,7 @@ export function newFold(game, find) {
     for (const [number, draw] of draws.entries()) {
       const plain = (draw.length === 3 || draw.length === 4) && int(1, 2 ** 32 - 1)(draw[1]);
       const derived = plain ? below(draw[1], bytes) + (draw.length === 3 ? 1 : 0) : null;
-      if (!plain || draw[2] !== derived) find("V9", `draw ${j}.${number} is not what the seeds give: stored ${draw[2]}, derived ${derived}`);
+      if (!plain || draw[2] !== derived) find("dice", `draw ${j}.${number} is not what the seeds give: stored ${draw[2]}, derived ${derived}`);
       if (!plain) return;
     }
   }
@@ -751,27 +751,27 @@ export function newFold(game, find) {
       serverLink = body.get("commit");
     },
     async join(event, seat, body) {
-      if (fold.seats[seat - 1].player) return find("V9", `seat ${seat} is taken`);
+      if (fold.seats[seat - 1].player) return find("order", `seat ${seat} is taken`);
       const player = body.get("player");
       fold.seats[seat - 1] = freeSeat();
       if (body.get("custody") === "server") return change(seat, { player });
       const action = await signed(event), pk = body.get("pk") ?? EMPTY;
       if (action === undefined) return;
-      if (!action || !same(action.args.get("pk"), pk) || !same(encode(action.args.get("choice")), encode(body.get("choice")))) find("V7", `seat ${seat} signed another key or choice`);
+      if (!action || !same(action.args.get("pk"), pk) || !same(encode(action.args.get("choice")), encode(body.get("choice")))) find("signature", `seat ${seat} signed another key or choice`);
       fold.seats[seat - 1] = { ...freeSeat(), player, signs: true, pk, signed: 1, link: action?.r ?? EMPTY };
     },
     async leave(event, seat, body) {
-      if (!fold.seats[seat - 1].player) return find("V9", `nobody sits on seat ${seat}`);
+      if (!fold.seats[seat - 1].player) return find("order", `nobody sits on seat ${seat}`);
       if (body.has("a") && (await signed(event)) === undefined) return;
       fold.seats[seat - 1] = freeSeat();
     },
     lock(_, __, body) {
-      if (!setup(body.get("setup"))) return find("V2", "not the setup of a table");
+      if (!setup(body.get("setup"))) return find("format", "not the setup of a table");
       fold.stage = "locked";
       fold.seats = fold.seats.map((seat) => ({ ...seat, commitment: seat.link, first: null }));
     },
     async reveal(event, seat) {
-      if (!fold.seats[seat - 1].signs || fold.seats[seat - 1].first) return find("V9", `seat ${seat} has nothing to reveal`);
+      if (!fold.seats[seat - 1].signs || fold.seats[seat - 1].first) return find("order", `seat ${seat} has nothing to reveal`);
       const action = await signed(event);
       if (action) change(seat, { first: action.r });
     },
@@ -779,44 +779,44 @@ export function newFold(game, find) {
       const [, link, draws] = body.get("x");
       server(link);
       const waiting = owners().filter(({ seat }) => !seat.first).map(({ number }) => number);
-      if (waiting.length) find("V9", `begun before the seats ${waiting} revealed their links`);
+      if (waiting.length) find("order", `begun before the seats ${waiting} revealed their links`);
       mix = setupMix(game, [[0, /** @type {any} */ (fold.create).get("commit"), link], ...owners().map(({ seat, number }) => /** @type {[number, Bytes, Bytes]} */ ([number, seat.commitment, seat.first ?? EMPTY]))]);
       fold.stage = "playing";
       derive(draws);
     },
     async act(event, seat, body) {
-      if (isBytes(body.get("a")) !== fold.seats[seat - 1].signs) find("V8", `seat ${seat} ${fold.seats[seat - 1].signs ? "signs" : "does not sign"} what it does`);
+      if (isBytes(body.get("a")) !== fold.seats[seat - 1].signs) find("signature", `seat ${seat} ${fold.seats[seat - 1].signs ? "signs" : "does not sign"} what it does`);
       const action = isBytes(body.get("a")) ? await signed(event) : null;
       if (action !== undefined) roll(seat, event.kind === "act" ? body.get("x") : undefined, action?.r);
     },
     resign(event, seat, body) { return kinds.act(event, seat, body); },
     timeout(_, seat, body) {
-      if (fold.stage === "playing") return body.has("f") ? undefined : find("V2", "a turn that is claimed has a fingerprint");
-      if (!fold.seats[seat - 1].signs || fold.seats[seat - 1].first) find("V9", `seat ${seat} has nothing to reveal`);
-      if (body.has("f")) find("V2", "a fingerprint before there is a state");
+      if (fold.stage === "playing") return body.has("f") ? undefined : find("format", "a turn that is claimed has a fingerprint");
+      if (!fold.seats[seat - 1].signs || fold.seats[seat - 1].first) find("order", `seat ${seat} has nothing to reveal`);
+      if (body.has("f")) find("format", "a fingerprint before there is a state");
       fold.seats[seat - 1] = freeSeat();
       fold.stage = "open";
     },
     async signoff(event, seat) {
       const { signs, signedOff } = fold.seats[seat - 1];
-      if (!signs || signedOff) return find("V9", `seat ${seat} does not sign the end`);
+      if (!signs || signedOff) return find("order", `seat ${seat} does not sign the end`);
       const action = await signed(event);
       if (action) roll(seat, undefined, action.r);
       change(seat, { signedOff: true });
     },
     custody(_, __, body) {
       const [seat, by] = [body.get("seat"), body.get("by")];
-      if (seat > fold.seats.length) return find("V9", `there is no seat ${seat}`);
+      if (seat > fold.seats.length) return find("order", `there is no seat ${seat}`);
       change(seat, { signs: false, ...(isBytes(by) ? { player: by } : {}) });
     },
     close(_, __, body) {
       fold.stage = "closed";
       fold.closed = true;
       let link = body.get("tail");
-      if (!link) return body.get("status") === "void" && body.get("reason") === "key-lost" ? undefined : find("V10", "closed without the end of the dice chain");
+      if (!link) return body.get("status") === "void" && body.get("reason") === "key-lost" ? undefined : find("seed", "closed without the end of the dice chain");
       const create = /** @type {Map<string, any>} */ (fold.create);
       for (let k = create.get("chain_len"); k > 0; k--) link = lower(game, 0, k, link);
-      if (!same(link, create.get("commit"))) find("V10", "the tail does not lead to the commitment");
+      if (!same(link, create.get("commit"))) find("seed", "the tail does not lead to the commitment");
     },
   };
 
@@ -824,14 +824,14 @@ export function newFold(game, find) {
   async function advance(event) {
     const { kind, body, seat } = event, a = body.get("a");
     if (!Object.hasOwn(BODIES, kind)) return;
-    if (!BODIES[kind](body)) return find("V2", `not the body of a ${kind} event`);
-    if ((seat === null) !== BY_SERVER.includes(kind)) find("V2", `a ${kind} event of seat ${seat}`);
-    else if (MAY_SIGN.includes(kind) && isBytes(a) !== body.has("g")) find("V2", `a ${kind} event with a signature or signed bytes, not both`);
-    else if (kind === "join" && new Set([body.get("custody") === "self", body.has("pk"), isBytes(a)]).size > 1) find("V2", "a join with what does not go with its custody");
-    else if (kind === "resign" && Array.isArray(a) && (a[0] !== "resign" || a[1].size)) find("V2", "a resign event that asks for something else");
+    if (!BODIES[kind](body)) return find("format", `not the body of a ${kind} event`);
+    if ((seat === null) !== BY_SERVER.includes(kind)) find("format", `a ${kind} event of seat ${seat}`);
+    else if (MAY_SIGN.includes(kind) && isBytes(a) !== body.has("g")) find("format", `a ${kind} event with a signature or signed bytes, not both`);
+    else if (kind === "join" && new Set([body.get("custody") === "self", body.has("pk"), isBytes(a)]).size > 1) find("format", "a join with what does not go with its custody");
+    else if (kind === "resign" && Array.isArray(a) && (a[0] !== "resign" || a[1].size)) find("format", "a resign event that asks for something else");
     const nowhere = seat !== null && seat > fold.seats.length ? `there is no seat ${seat}` : null;
     const misplaced = ALLOWED[fold.stage].includes(kind) ? nowhere : `a ${kind} event while the game is ${fold.stage}`;
-    if (misplaced) return kind === "close" ? undefined : find("V9", misplaced); // of an end only the rules can say
+    if (misplaced) return kind === "close" ? undefined : find("order", misplaced); // of an end only the rules can say
     if (seat !== null || BY_SERVER.includes(kind)) await kinds[kind](event, seat, body);
   }
   return { fold, advance };
@@ -928,12 +928,13 @@ class Log {
 
 // -- the checks, in order (docs/audit-bundle.md)
 
-/** `section`: where in docs/ stands what it follows. @typedef {{id: string, result: string, detail: string, event: number | null, section: string}} Check */
+/** `code`: the sort of what fails, where the fold found it; `section`: where in docs/ stands what it follows.
+ * @typedef {{id: string, result: string, detail: string, event: number | null, code: string | null, section: string}} Check */
 /** What the verdict does not cover: docs/audit-bundle.md tells of each id. @typedef {{id: string, seats: number[], number: number}} Limit */
 /** @typedef {{verdict: string, code: string | null, event: number | null, who: string | null, checks: Check[], limits: Limit[], events: number}} Verdict */
 /** @typedef {{policy?: Bytes | null, receiptsKey?: string | null, receipts?: Map<string, Bytes>}} Trust */
 /** What fails a check. `proves`: is it proved against the server? (Absent: if the event is its own statement.)
- * @typedef {{event: number | null, detail: string, proves?: boolean}} Bad */
+ * @typedef {{event: number | null, detail: string, proves?: boolean, code?: string}} Bad */
 
 /** @type {Record<string, number>} */
 export const EXIT = { VERIFIED: 0, "VERIFIED WITH LIMITS": 0, REFUTED: 2, "NOT PROVEN": 4, UNDETERMINED: 5 };
@@ -941,6 +942,8 @@ const LOGGED = "event-format.md#the-log-of-games", OUTSIDE = "audit-bundle.md#wh
 const SECTIONS = ["audit-bundle.md#container", OUTSIDE, "event-format.md#kinds", "event-format.md#envelope", LOGGED, LOGGED, LOGGED,
   "event-format.md#actions", "event-format.md#actions", "event-format.md#chance", "event-format.md#chance", OUTSIDE, "event-format.md#rulesets",
   "event-format.md#life", "luck.md"];
+/** Which check a finding of the fold fails; a signature of a join proves possession of its key. @type {Record<string, string>} */
+const CHECK_OF = { format: "V2", key: "V7", signature: "V8", order: "V9", dice: "V9", seed: "V10" };
 /** @type {Record<string, number>} */
 const DEADLINES = { turn_seconds: 0, reveal_seconds: 120, idle_seconds: 604_800, signoff_seconds: 60 };
 /** @type {Record<string, string>} */
@@ -978,8 +981,11 @@ class Audit {
     this.theirs = 0;
     this.manifestSigned = this.unsure = false;
     this.genesis = sha256(tag("genesis"), sized(game));
-    /** @param {string} check @param {string} detail */
-    this.find = (check, detail) => { this.found[check].push({ event: this.events.length, detail }); };
+    /** @param {string} code @param {string} detail */
+    this.find = (code, detail) => {
+      const check = code === "signature" && this.end?.kind === "join" ? "V7" : CHECK_OF[code];
+      this.found[check].push({ event: this.last, detail, code });
+    };
     const { fold, advance } = newFold(game, this.find);
     this.fold = fold;
     this.advance = advance;
@@ -1000,8 +1006,8 @@ class Audit {
   /** @param {(seat: Seat) => any} is */
   seats(is) { return this.fold.seats.flatMap((seat, i) => (is(seat) ? [i + 1] : [])); }
 
-  /** @param {string} id @param {string} result @param {string} [detail] @param {number | null} [event] */
-  note(id, result, detail = "", event = null) { Object.assign(this.checks[Number(id.slice(1))], { result, detail, event }); }
+  /** @param {string} id @param {string} result @param {string} [detail] @param {number | null} [event] @param {string | null} [code] */
+  note(id, result, detail = "", event = null, code = null) { Object.assign(this.checks[Number(id.slice(1))], { result, detail, event, code }); }
   /** @param {string} id @param {number[]} [seats] @param {number} [number] */
   limit(id, seats = [], number = 0) {
     if (id === "handed-over" || !this.limits.some((one) => one.id === id)) this.limits.push({ id, seats, number });
@@ -1012,7 +1018,7 @@ class Audit {
     const proved = ["V0", "V1", "V4"].includes(id) ? [] : bad.filter((one) => one.proves ?? (one.event !== null && one.event <= this.theirs));
     if (proved.length) this.accusing.add(id);
     const first = (proved.length ? proved : bad).reduce((a, b) => ((b.event ?? 0) < (a.event ?? 0) ? b : a));
-    this.note(id, "FAIL", first.detail + (bad.length > 1 ? ` (and ${bad.length - 1} more)` : ""), first.event);
+    this.note(id, "FAIL", first.detail + (bad.length > 1 ? ` (and ${bad.length - 1} more)` : ""), first.event, first.code ?? null);
   }
 
   /** @returns {Promise<Verdict>} */
@@ -1059,14 +1065,16 @@ class Audit {
       const raw = stored.subarray(at + 4, at + 4 + size), fits = size <= EVENT_LIMIT && raw.length === size;
       this.raws.push(fits ? raw : EMPTY); // nobody can say what is an event's behind a broken length
       this.events.push(null);
-      if (!fits) return this.find("V2", "not an event: the record ends within it");
+      if (!fits) return void this.unreadable("the record ends within it");
       at += 4 + size;
       let event;
-      try { event = readEvent(raw); } catch (error) { this.find("V2", `not an event: ${why(error)}`); continue; }
+      try { event = readEvent(raw); } catch (error) { this.unreadable(why(error)); continue; }
       this.events[this.last - 1] = event;
       await this.advance(event);
     }
   }
+  /** @param {string} detail */
+  unreadable(detail) { this.found.V2.push({ event: this.last, detail: `not an event: ${detail}` }); }
   /** V1: policy and keys can be read, belong together and to this bundle. */
   inputs() {
     const { policy, receiptsKey } = this.trust, origin = this.origin, bad = [];
@@ -1249,7 +1257,7 @@ class Audit {
 }
 
 /** @returns {Check[]} */
-const blank = () => SECTIONS.map((section, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null, section }));
+const blank = () => SECTIONS.map((section, n) => ({ id: `V${n}`, result: "NOT CHECKED", detail: "", event: null, code: null, section }));
 
 /** The verdict on a bundle: hostile bytes get one too. @param {Bytes} data @param {Trust} [trust] @returns {Promise<Verdict>} */
 export async function verify(data, trust = {}) {
