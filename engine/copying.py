@@ -16,7 +16,7 @@ Copier = Callable[[Any], Any]
 def copier(kind: Any) -> Copier | None:
     """How a value of a type is copied so that nothing mutable is shared; None: it is immutable.
 
-    Structs, frozen ones apart, dicts and lists are mutable; a frozen struct holds nothing that is.
+    Structs, frozen ones apart, dicts and lists are mutable; a frozen struct and a Mapping hold nothing that is.
     """
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Annotated:

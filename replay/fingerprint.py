@@ -1,23 +1,47 @@
 """The fingerprint of a state and the hash of a ruleset (docs/event-format.md, 'Fingerprint' and 'Rulesets')."""
 
-from copy import copy
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from operator import attrgetter
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
 from engine.protocol import Rules
 from events import codec
 from events.hashing import sha256, sized, tag
 
 _STATE, _RULES = tag("state"), tag("rules")
-_ROOM: Final = 4_096
-"""Bytes that are set aside for a state: it grows where it has to."""
-_encoder = msgspec.msgpack.Encoder(order="sorted")
+S = TypeVar("S", bound=msgspec.Struct)
+_encode = msgspec.msgpack.Encoder(order="sorted").encode
 
 
-Packed = dict[str, tuple[dict[str, Any], msgspec.Raw]]
-"""The large parts of a state as they were last packed: by field, a copy of the part and its bytes."""
+class Packed:
+    """The lasting parts of a state as they were last packed: what never changes, another takes its place.
+
+    Of two states of a game that follow on each other most are the same.
+    """
+
+    __slots__ = ("data", "parts")
+
+    def __init__(self) -> None:
+        self.parts: tuple[Any, ...] = ()
+        self.data: dict[str, msgspec.Raw] = {}
+
+    def inside(self, state: S) -> S:
+        """A state that packs as this one does, in which the lasting parts are packed already."""
+        names, parts_of = _lasting(type(state))
+        if (parts := parts_of(state)) != self.parts:
+            before = self.parts or (None,) * len(names)
+            changed = [
+                (name, part)
+                for name, part, old in zip(names, parts, before, strict=True)
+                if part is not old
+            ]  # fmt: skip
+            self.data = self.data | {name: msgspec.Raw(_encode(part)) for name, part in changed}
+            self.parts = parts
+        return replace(state, **self.data)
 
 
 def canonical(state: msgspec.Struct) -> bytes:
@@ -25,49 +49,34 @@ def canonical(state: msgspec.Struct) -> bytes:
 
     The state's types admit nothing else (a test walks them), so the fast encoder is canonical here.
     """
-    return bytes(_canonical(state, b"", None))
+    return _within(_encode(state))
 
 
 def state_hash(rules_id: str, state: msgspec.Struct, packed: Packed | None = None) -> bytes:
     """``S``, 32 bytes; the fingerprint ``f`` is its first 8.
 
-    With ``packed``, in which it also keeps them, a part that equals the one that was packed before is not packed anew.
+    With ``packed``, in which it also keeps them, parts that were packed before are not packed anew.
     """
-    return sha256(_canonical(state, _prefix(rules_id), packed))
+    return sha256(_prefix(rules_id) + _within(_encode(state if packed is None else packed.inside(state))))
 
 
-def _canonical(state: msgspec.Struct, before: bytes, packed: Packed | None) -> bytearray:
-    """The bytes of a state behind others."""
-    size = len(before)
-    if packed is not None and (large := _large(type(state))):
-        state = copy(state)
-        for name in large:
-            part = getattr(state, name)
-            known = packed.get(name)
-            if known is None or known[0] != part:
-                known = packed[name] = (part.copy(), msgspec.Raw(_encoder.encode(part)))
-            setattr(state, name, known[1])  # it is packed as it is
-    data = bytearray(_ROOM)
-    data[:size] = before
-    _encoder.encode_into(state, data, size)
-    if len(data) - size > codec.STATE_LIMIT:
-        raise codec.NotCanonical(f"a state of {len(data) - size} bytes, at most {codec.STATE_LIMIT} are allowed")
+def _within(data: bytes) -> bytes:
+    if len(data) > codec.STATE_LIMIT:
+        raise codec.NotCanonical(f"a state of {len(data)} bytes, at most {codec.STATE_LIMIT} are allowed")
     return data
 
 
 @cache
-def _large(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The fields that hold many things which never change by themselves, only for others: dicts of frozen structs of
-    strings. Two of them that are equal have equal bytes."""
-    return tuple(name for name, hint in get_type_hints(kind).items() if _settled(hint))
+def _lasting(kind: type[msgspec.Struct]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """The names of the lasting parts of a state, mappings and frozen structs, and a function that takes them out."""
+    names = tuple(name for name, hint in get_type_hints(kind).items() if _lasts(hint))
+    return (names, attrgetter(*names)) if len(names) > 1 else ((), lambda state: ())
 
 
-def _settled(hint: Any) -> bool:
-    if get_origin(hint) is not dict or not isinstance(value := get_args(hint)[1], type):
-        return False
-    if not issubclass(value, msgspec.Struct) or not value.__struct_config__.frozen:
-        return False
-    return all(part is str for part in get_type_hints(value).values())
+def _lasts(hint: Any) -> bool:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return hint.__struct_config__.frozen
+    return get_origin(hint) is Mapping
 
 
 @cache

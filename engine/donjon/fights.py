@@ -109,7 +109,7 @@ def win(state: State, total: int) -> list[Happening]:
     hero = state.hero
     reward = MONSTERS[state.things[hero.at]].reward
     out: list[Happening] = [told.FightWon(*opponents(state), hero.at, total, reward)]
-    slain = state.things.pop(hero.at)
+    slain = state.take_thing()
     state.safe, state.progress = hero.at, state.turn
     if reward in GOLD:
         out.append(heroes.earn(state, reward))
@@ -117,7 +117,7 @@ def win(state: State, total: int) -> list[Happening]:
             out.append(told.DragonSlain(state.active, hero.name, hero.at))
             return [*out, turns.finish(state, "dragon")]
         return out + conclude(state)
-    state.things[hero.at] = reward
+    state.lay_thing(reward)
     offered = not (reward == KEY and hero.key)
     out.append(told.LootDropped(state.active, hero.name, hero.at, reward, offered))
     if offered:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from engine.bags import draw, give
+from engine.bags import drawn, given
 from engine.chance import Chance, equally
 from engine.donjon import fights, heroes, turns
 from engine.donjon import happenings as told
@@ -62,7 +62,7 @@ def move(state: State, action: Move, chance: Chance) -> list[Happening]:
 
 def discover(state: State, to: str, chance: Chance) -> list[Happening]:
     """2.3.4, 7.1: a tile is drawn, then turned by chance or by the player, with an exit back in any case."""
-    tile = draw(state.pile, chance, "tile")
+    tile, state.pile = drawn(state.pile, chance, "tile")
     kind, shape = tile.split("-")
     ways = connecting(shape, neighbours(to)[state.hero.at])
     if len(ways) > 1 and state.table.orientation == "player":
@@ -95,7 +95,7 @@ def return_tile(state: State) -> list[Happening]:
     """9.2: nobody turned the drawn tile: it goes back, and a hero beside a monster is defeated."""
     assert state.placing, "a tile waits"
     to, tile = state.placing.at, state.placing.tile
-    give(state.pile, tile)
+    state.pile = given(state.pile, tile)
     state.placing, state.phase = UNSET, "exploring"
     kind, shape = tile.split("-")
     returned = told.TileReturned(state.active, state.hero.name, to, kind, shape)
@@ -105,12 +105,13 @@ def return_tile(state: State) -> list[Happening]:
 def place(state: State, to: str, kind: str, exits: str, chance: Chance) -> list[Happening]:
     """2.3.4, 2.4.2: the tile lies, the hero enters it, a new room shows its token."""
     hero = state.hero
-    state.tiles[to] = Tile(exits, kind)
+    state.tiles = {**state.tiles, to: Tile(exits, kind)}
     state.progress = state.turn
     out: list[Happening] = [told.TileRevealed(state.active, hero.name, to, kind, exits, sum(state.pile.values()))]
     out += enter(state, to, "discover")
     if kind == "room" and state.bag:
-        token = state.things[to] = draw(state.bag, chance, "token")
+        token, state.bag = drawn(state.bag, chance, "token")
+        state.lay_thing(token)
         strength = MONSTERS[token].strength if token in MONSTERS else 0
         out.append(told.TokenRevealed(state.active, hero.name, to, token, strength))
     if exhausted(state):
@@ -128,7 +129,7 @@ def has_frontier(state: State) -> bool:
     tiles = state.tiles
     return any(
         side in tiles[at].exits and cell not in tiles
-        for at in reversed(tiles)
+        for at in reversed(tuple(tiles))
         for cell, side in neighbours(at).items()
     )  # fmt: skip
 

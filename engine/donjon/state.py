@@ -1,14 +1,17 @@
 """The state of a game: plain data, small, because it is packed and hashed after every event.
 
 A cell is named ``"x,y"``: x grows eastwards, y southwards, the start tile is ``"0,0"``. Fields stand in alphabetical
-order, the canonical one, so that packing has nothing to sort. An absent part is UNSET and takes no bytes.
+order, the canonical one, so that packing has nothing to sort. An absent part is UNSET and takes no bytes. What is a
+Mapping never changes, another takes its place: copies of a state share it, and it is packed once.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from engine.bags import Bag
 from engine.donjon.components import HIT_POINTS, HeroName
 from engine.turns import TurnState
 
@@ -88,18 +91,18 @@ class State(TurnState):
     """
 
     active: int
-    bag: dict[str, int]
+    bag: Bag
     ending: Ending
     heroes: list[Hero]
     mp: int
     phase: Phase
-    pile: dict[str, int]
+    pile: Bag
     progress: int
     safe: str
     steps: int
     table: Table
-    things: dict[str, str]
-    tiles: dict[str, Tile]
+    things: Mapping[str, str]
+    tiles: Mapping[str, Tile]
     turn: int
     fight: Fight | UnsetType = UNSET
     placing: Placing | UnsetType = UNSET
@@ -108,3 +111,14 @@ class State(TurnState):
     def hero(self) -> Hero:
         """The hero whose turn it is."""
         return self.heroes[self.active - 1]
+
+    def take_thing(self) -> str:
+        """What lies where the active hero is leaves the table."""
+        left = dict(self.things)
+        thing = left.pop(self.hero.at)
+        self.things = left
+        return thing
+
+    def lay_thing(self, thing: str) -> None:
+        """It lies where the active hero is."""
+        self.things = {**self.things, self.hero.at: thing}

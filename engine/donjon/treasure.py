@@ -32,7 +32,7 @@ def refuse_taking(hero: Hero, item: str, drop: Drop) -> Illegal | None:
 def take(state: State, drop: Drop) -> str:
     """5.1-5.3: the item on the tile changes hands; ``drop`` stays for it. The item taken."""
     hero = state.hero
-    item = state.things.pop(hero.at)
+    item = state.take_thing()
     if drop is UNSET:
         state.progress = state.turn  # an exchange is none, else two items could be exchanged for ever (8.31)
     if item == KEY:
@@ -41,7 +41,7 @@ def take(state: State, drop: Drop) -> str:
     slots = held(hero, SORTS[item])
     if drop is not UNSET:
         slots.remove(drop)
-        state.things[hero.at] = drop
+        state.lay_thing(drop)
     slots.append(item)
     return item
 
@@ -93,7 +93,7 @@ def open_chest(state: State, action: OpenChest, chance: Chance) -> list[Happenin
     """2.3.7: the key is spent, the gold earned, and the turn is over."""
     hero = state.hero
     hero.key = False
-    del state.things[hero.at]
+    state.take_thing()
     state.progress = state.turn
     turns.over(state)
     return [told.ChestOpened(state.active, hero.name, hero.at), heroes.earn(state, CLOSED_CHEST)]

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from engine.bags import Bag
 from engine.dungeon_roll.components import DUNGEON_DICE
 from engine.dungeon_roll.heroes import HEROES, Side
 from engine.turns import TurnState
@@ -70,7 +71,7 @@ class Seat(msgspec.Struct):
     delves: int = 0
     hero: str = ""
     master: bool = False
-    treasures: dict[str, int] = {}
+    treasures: Bag = {}
     withdrawn: bool = False
     xp: int = 0
 
@@ -110,7 +111,7 @@ class State(TurnState):
     phase: Phase
     resume: Phase
     seats: list[Seat]
-    supply: dict[str, int]
+    supply: Bag
     table: Table
 
     @property

@@ -1,6 +1,6 @@
 """Treasure tokens that are used by themselves (rules 2.10); those that stand for a companion act like one."""
 
-from engine.bags import take
+from engine.bags import without
 from engine.chance import Chance
 from engine.dungeon_roll import actions as act
 from engine.dungeon_roll import happenings as told
@@ -19,7 +19,8 @@ def refuse_token(state: State, token: str) -> Illegal | None:
 
 def use(state: State, token: str) -> Happening:
     """The token leaves the hand; nothing that is used by itself draws, so it is in the supply at once."""
-    take(state.seat.treasures, token)
+    seat = state.seat
+    seat.treasures = without(seat.treasures, token)
     restore(state, token)
     return told.TreasureUsed(*who(state), token)
 

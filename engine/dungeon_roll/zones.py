@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from engine.bags import draw, give, take
+from engine.bags import drawn, given, without
 from engine.chance import Chance, equally
 from engine.dungeon_roll import happenings as told
 from engine.dungeon_roll.components import DUNGEON_FACES, MASTER_XP, PARTY_FACES, TREASURES
@@ -110,21 +110,21 @@ def revive(state: State, faces: Sequence[str]) -> Happening:
 
 def spend(state: State, companion: str) -> None:
     """2.0.1: a companion is used before anything else happens; a token comes back to the supply only afterwards."""
-    delve, hand = state.delve, state.seat.treasures
+    delve, seat = state.delve, state.seat
     if companion in delve.party:
         del delve.party[companion]
         delve.graveyard.append(companion)
     elif companion in delve.temps:
         del delve.temps[companion]
     else:
-        take(hand, companion)
+        seat.treasures = without(seat.treasures, companion)
 
 
 def restore(state: State, *companions: str) -> None:
     """2.0.3: what was spent, where it was a token, is in the supply again."""
     for companion in companions:
         if companion in TREASURES:
-            give(state.supply, companion)
+            state.supply = given(state.supply, companion)
 
 
 def draw_treasures(state: State, count: int, chance: Chance, *, instead: bool) -> list[Happening]:
@@ -132,8 +132,8 @@ def draw_treasures(state: State, count: int, chance: Chance, *, instead: bool) -
     out: list[Happening] = []
     for _ in range(count):
         if state.supply:
-            token = draw(state.supply, chance, "treasure")
-            give(state.seat.treasures, token)
+            token, state.supply = drawn(state.supply, chance, "treasure")
+            state.seat.treasures = given(state.seat.treasures, token)
             out.append(told.TreasureDrawn(*who(state), token, sum(state.supply.values())))
         elif instead:
             out += gain(state, 1, "supply")
@@ -146,8 +146,8 @@ def give_back(state: State, tokens: dict[str, int], number: int = 0) -> list[Hap
     seat = state.seats[number - 1]
     for token, count in tokens.items():
         for _ in range(count):
-            take(seat.treasures, token)
-            give(state.supply, token)
+            seat.treasures = without(seat.treasures, token)
+            state.supply = given(state.supply, token)
     return [told.TreasuresDiscarded(number, seat.side.name, tokens)] if tokens else []
 
 

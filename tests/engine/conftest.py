@@ -53,7 +53,7 @@ class Donjon:
         self.rules.begin(state, Loaded("1"))
         for cell, tile in (tiles or {}).items():
             kind, _, exits = tile.partition(" ")
-            state.tiles[cell] = Tile(exits or "nesw", kind)
+            state.tiles = {**state.tiles, cell: Tile(exits or "nesw", kind)}
         state.things = dict(things or {})
         state.pile = state.pile if pile is None else pile
         state.bag = state.bag if bag is None else bag

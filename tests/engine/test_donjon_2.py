@@ -13,7 +13,7 @@ from engine.registry import RULESETS, game_name
 def spring_once(state, action, chance):
     at = state.hero.at
     happenings = movement.resolve_trap(state, action, chance)
-    state.tiles[at] = Tile(state.tiles[at].exits, "corridor")
+    state.tiles = {**state.tiles, at: Tile(state.tiles[at].exits, "corridor")}
     return happenings
 
 

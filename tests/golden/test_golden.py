@@ -138,7 +138,7 @@ def test_changed_material_or_another_id_changes_the_rules_hash():
 def spring_once(state, action, chance):
     at = state.hero.at
     happenings = movement.resolve_trap(state, action, chance)
-    state.tiles[at] = Tile(state.tiles[at].exits, "corridor")
+    state.tiles = {**state.tiles, at: Tile(state.tiles[at].exits, "corridor")}
     return happenings
 
 

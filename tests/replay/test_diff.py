@@ -20,7 +20,7 @@ from replay.why import why
 def spring_once(state: Any, action: Any, chance: Any) -> Any:
     at = state.hero.at
     happenings = movement.resolve_trap(state, action, chance)
-    state.tiles[at] = Tile(state.tiles[at].exits, "corridor")
+    state.tiles = {**state.tiles, at: Tile(state.tiles[at].exits, "corridor")}
     return happenings
 
 

@@ -441,7 +441,7 @@ def test_heroes_on_one_tile_do_not_hide_each_other(crowd: int) -> None:
     state = start(crowd if crowd > 1 else 2)
     RULES.begin(state, Luck(crowd))
     for hero in state.heroes[crowd:]:
-        state.tiles["1,0"] = state.tiles["0,0"]
+        state.tiles = {**state.tiles, "1,0": state.tiles["0,0"]}
         hero.at = "1,0"
     ids = by_id(drawn((state, [])))
     places = []

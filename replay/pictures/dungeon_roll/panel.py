@@ -5,6 +5,7 @@ from typing import Final
 
 from markupsafe import Markup
 
+from engine.bags import Bag
 from engine.dungeon_roll.components import DELVES, MASTER_XP, treasure_value
 from engine.dungeon_roll.heroes import HEROES, Side
 from engine.dungeon_roll.turns import DELVING, score
@@ -240,7 +241,7 @@ def delves(scene: Scene, number: int) -> Markup:
     return tag("g", title(scene.say("delves-done", count=seat.delves, delves=DELVES)), *pips)
 
 
-def tokens(scene: Scene, treasures: dict[str, int]) -> Iterator[Markup]:
+def tokens(scene: Scene, treasures: Bag) -> Iterator[Markup]:
     """The treasures of a seat, small, each kind with its number."""
     hand = in_order(treasures)
     step = min(34.0, 238 / max(len(hand), 1))

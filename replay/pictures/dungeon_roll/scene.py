@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from engine.bags import Bag
 from engine.dungeon_roll.components import DELVES, DUNGEON_FACES, PARTY_FACES, TREASURES
 from engine.dungeon_roll.delving import heroes_left
 from engine.dungeon_roll.heroes import HEROES, Side
@@ -302,6 +303,6 @@ def standing(seat: Seat) -> str:
     return "legend"
 
 
-def in_order(treasures: dict[str, int]) -> dict[str, int]:
+def in_order(treasures: Bag) -> dict[str, int]:
     """Tokens in the order of the box."""
     return {token: treasures[token] for token in TREASURES if token in treasures}
