@@ -289,10 +289,15 @@ def backup(folder: Path, since: Path | None, data: Path | None) -> None:
 )  # fmt: skip
 @click.option("--until", metavar="TIME", help="Without the events after TIME (ISO 8601, UTC unless it says more).")
 @click.option("--audit", is_flag=True, help="Judge every game of the backup as an auditor would.")
+@click.option(
+    "--erased", "lists", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="What to erase again: the file `erased` of a newer backup or of the log of games.",
+)  # fmt: skip
 @_database
 def restore(
-    games: tuple[str, ...], every: bool, source: Path | None, until: str | None, audit: bool, data: Path | None
-) -> None:
+    games: tuple[str, ...], every: bool, source: Path | None, until: str | None, audit: bool, lists: tuple[Path, ...],
+    data: Path | None,
+) -> None:  # fmt: skip
     """Bring archived GAMES back into the database, or a whole backup into an empty one.
 
     No game that was being played goes on after a backup came back: it is closed, void and restored.
@@ -303,8 +308,8 @@ def restore(
 
     if bool(games) + every + (source is not None) != 1:
         raise click.UsageError("say which GAMES, or --all, or --from BACKUP")
-    if source is None and (until or audit):
-        raise click.UsageError("--until and --audit are of --from BACKUP")
+    if source is None and (until or audit or lists):
+        raise click.UsageError("--until, --audit and --erased are of --from BACKUP")
     try:
         until_ms = None if until is None else time_of(until)
     except ValueError as error:
@@ -313,7 +318,7 @@ def restore(
         if source is None:
             code = run_bring_back(deps, [_game_id(game) for game in games])
         else:
-            code = run_restore(deps, source, until_ms, audit)
+            code = run_restore(deps, source, until_ms, audit, lists)
     sys.exit(code)
 
 

@@ -4,7 +4,7 @@ What is left are random ids and hashes, which name nobody any more: the events o
 with them every head, bundle and verdict.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from replay.case import STATES, Case
 from service.accounts import UnknownPlayer
 from service.disputes import cases
 from service.disputes.casebook import CaseNotFound
+from service.keeping import erased
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -34,6 +35,7 @@ def forget(deps: "Deps", player_id: bytes) -> Forgotten:
     :raises UnknownPlayer: there is none, or none any more.
     :raises events.log.Unavailable: the database does not answer; perhaps a part is erased.
     """
+    erased.note(deps, [player_id])
     deps.index.catch_up()
     roles = deps.accounts.roles(player_id)
     texts = 0
@@ -45,6 +47,23 @@ def forget(deps: "Deps", player_id: bytes) -> Forgotten:
     if tokens is None:
         raise UnknownPlayer(player_id.hex())
     return Forgotten(texts, tokens)
+
+
+def forget_again(deps: "Deps", entries: Iterable[bytes]) -> int:
+    """Erase what came back with a backup: how many players and texts of ``entries`` (`service.keeping.erased`) did.
+
+    :raises events.log.Unavailable: the database does not answer; perhaps a part is erased.
+    """
+    wanted, count = sorted(entries, key=len, reverse=True), 0  # texts first, each counted once
+    erased.note(deps, wanted)
+    for entry in wanted:
+        if len(entry) == erased.TEXT:
+            count += deps.cases.erase(entry[:16], entry[16:])
+        else:
+            with suppress(UnknownPlayer):
+                forget(deps, entry)
+                count += 1
+    return count
 
 
 def _where_seated(deps: "Deps", player_id: bytes) -> Iterator[Case]:

@@ -33,6 +33,7 @@ from service import commands
 from service.access import Party
 from service.disputes.casebook import CaseNotFound
 from service.drafts import WrongStatus
+from service.keeping import erased
 from service.positions import Game
 from service.proofs import bundles
 
@@ -276,6 +277,7 @@ def erase(deps: "Deps", case: Case, seq: int) -> bool:
     said = next((said for said in case.statements if said.seq == seq), None)
     if said is None:
         raise TextNotFound(str(seq))
+    erased.note(deps, [case.case_id + said.h])
     return deps.cases.erase(case.case_id, said.h)
 
 

@@ -3,6 +3,7 @@
     MANIFEST.json     what this is, when it was made, and the digests of the two files after it
     index             of every game and case: id, version u32, head, 1 if it was archived (53 bytes each)
     beside            what lies beside the log, without what is derived: players, texts, who opened which table ...
+    erased            ids of what was erased before, a line each (`service.keeping.erased`)
     streams/          an archive (`events.archive`) of all games and cases, those being played too
     log/              the log of games, copied last: it must not be behind what it speaks of
 
@@ -31,6 +32,7 @@ from events.log import Damage, Head, whole
 from events.redis_client import Command, Wire
 from events.tlog import merkle
 from events.tlog.tiles import Missing
+from service.keeping import erased
 from service.proofs import log_folder
 from service.proofs.log_folder import LogFolder, NoLog, checkpoint_of
 
@@ -183,6 +185,7 @@ def make_backup(deps: "Deps", path: Path, build: str, since: Path | None = None)
     begun_ms = deps.clock()
     made = _streams(deps, partial, older)
     _beside(deps, partial / BESIDE)
+    erased.keep(partial / log_folder.ERASED, erased.known(deps))
     size = _log_of_games(deps.config.log_path, partial / LOG, older)
     manifest = Manifest(
         FORMAT, build, begun_ms, deps.clock(), made.streams, made.events, _digest(partial / INDEX),

@@ -78,7 +78,7 @@ def run_backup(deps: "Deps", folder: Path, since: Path | None) -> int:
     return 1 if made.damaged else 0
 
 
-def run_restore(deps: "Deps", folder: Path, until_ms: int | None, audit: bool) -> int:
+def run_restore(deps: "Deps", folder: Path, until_ms: int | None, audit: bool, lists: Sequence[Path] = ()) -> int:
     """Bring a backup back: 0, or 1 where something of it is not there or not sound.
 
     :raises service.keeping.restoring.NotEmpty, service.keeping.backup.BadBackup: it cannot be.
@@ -86,10 +86,12 @@ def run_restore(deps: "Deps", folder: Path, until_ms: int | None, audit: bool) -
     """
     backup = Backup.open(folder)
     with click.progressbar(length=backup.manifest.streams, label="games and cases", show_pos=True) as bar:
-        restored = restore(deps, backup, until_ms, audit, lambda _: bar.update(1))
+        restored = restore(deps, backup, until_ms, audit, lambda _: bar.update(1), lists)
     click.echo(f"{restored.streams} games and cases, {restored.events} events; {restored.archived} are in the archive")
     if until_ms is not None:
         click.echo(f"{restored.cut} of the backup end earlier or were left out")
+    if restored.erased:
+        click.echo(f"{restored.erased} players and texts that had been erased since are erased again")
     for game_id in restored.voided:
         click.echo(f"{game_id.hex()}  void, restored")
     for what, found in (("stays open", restored.waiting), ("unsound", restored.unsound), ("lost", restored.lost)):

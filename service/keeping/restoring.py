@@ -6,7 +6,7 @@ more has evidence. A log of games that is still there is left as it is; one that
 what was signed, and nothing more is signed in it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,8 @@ from events.tlog.entries import Closed, Opened, read_entry
 from replay.audit import REFUTED, Trust, audit_events
 from service import commands
 from service.drafts import WrongStatus
+from service.erasure import forget_again
+from service.keeping import erased
 from service.keeping.backup import Backup, BadBackup, check_log, copy_log, names_beside, restore_beside
 from service.positions import NotFound
 from service.proofs import log_folder
@@ -48,6 +50,8 @@ class Restored:
     """Games that could not be closed, and why."""
     unsound: list[tuple[bytes, str]] = field(default_factory=list)
     """Games that a full audit found unsound."""
+    erased: int = 0
+    """Players and texts that came back with the backup, and were erased again."""
     log_copied: bool = False
     lost: list[tuple[bytes, str]] = field(default_factory=list)
     """What the log of games says of games that are not, or not so, in the database: it was signed, and is lost."""
@@ -59,9 +63,11 @@ def restore(
     until_ms: int | None = None,
     audit: bool = False,
     told: Callable[[bytes], None] = lambda stream_id: None,
+    lists: Iterable[Path] = (),
 ) -> Restored:
     """Bring a backup back; ``until_ms``: without the events after that time. ``audit``: every game is judged as an
-    auditor would, dice and signatures too.
+    auditor would, dice and signatures too. ``lists``: files of what was erased since, besides those of the log of
+    games, of the backup, and of the backups beside it.
 
     :raises NotEmpty: the database is not empty.
     :raises service.keeping.backup.BadBackup: a file is missing or damaged; what was written so far stays.
@@ -95,6 +101,8 @@ def restore(
         pass
     _close(deps, restored)
     deps.index.catch_up()
+    lists = (*lists, *backup.path.parent.glob(f"*/{log_folder.ERASED}"))
+    restored.erased = forget_again(deps, erased.known(deps).union(*map(erased.read, lists)))
     restored.lost = list(_lost(deps))
     return restored
 

@@ -8,6 +8,7 @@
     pending/       entries that commands wish to be added
     lock           whoever writes holds it
     restored       the folder came out of a backup: nothing more is signed in it
+    erased         ids of what was erased (service/keeping/erased.py): not of the log, but as well kept
 
 One process writes (service/proofs/sequencer.py). A reader trusts nothing beyond the published checkpoint.
 """
@@ -37,6 +38,7 @@ INDEX: Final = "index"
 PENDING: Final = "pending"
 LOCK: Final = "lock"
 RESTORED: Final = "restored"
+ERASED: Final = "erased"
 
 RECORD: Final = 25
 _KINDS: Final[dict[Kind, bytes]] = {"open": b"o", "close": b"c"}

@@ -125,8 +125,9 @@ def _restart(config: "Config", origin: str) -> SigningKeys:
         if (signer := _read(path)) is not None:
             path.rename(folder / f"{name.removesuffix('.key')}.{signer.verifier.key_id.hex()}.retired")
     aside.mkdir()
+    staying = (aside.name, log_folder.LOCK, log_folder.ERASED)
     for path in list(config.log_path.iterdir()):  # not the folder itself: it may be where a volume is mounted
-        if path != aside and path.name != log_folder.LOCK and not path.name.startswith(GIVEN_UP):
+        if path.name not in staying and not path.name.startswith(GIVEN_UP):
             path.rename(aside / path.name)
     sync_folder(aside)
     sync_folder(config.log_path)

@@ -22,11 +22,12 @@ from service.bootstrap import bootstrap
 from service.cli import main
 from service.config import Config
 from service.keeping import backup as keeping
+from service.keeping import erased
 from service.keeping.archiver import archive_game
 from service.keeping.backup import Backup, BadBackup, make_backup
 from service.keeping.by_hand import run_backup, run_restore, time_of
 from service.keeping.restoring import NotEmpty, restore
-from service.proofs.log_folder import RESTORED, log_at
+from service.proofs.log_folder import ERASED, RESTORED, log_at
 from service.proofs.sequencer import Refused, sequencer_of
 
 
@@ -441,3 +442,90 @@ def test_the_commands_work_on_real_databases(tmp_path: Path, monkeypatch: pytest
     assert (two / "archive" / game.id.hex()[:2] / f"{game.id.hex()}.annals-archive").exists()
     assert runner.invoke(main, ["validate", "--data", str(two)]).exit_code == 0
     assert runner.invoke(main, ["restore", "--all", "--data", str(two)]).exit_code == 0
+
+
+# -- what was erased ---------------------------------------------------------------------------------------------------
+
+SAID, ANSWERED = "That was my turn.", "It was not."
+
+
+class Dispute:
+    """A game of Ada and Bob that is over, with what each of them said of it."""
+
+    def __init__(self, house: Any) -> None:
+        self.bob = house.player("Bob")
+        table = house.player("Ada Unforgettable").opens(options={"stalemate_rounds": 1})
+        table.seat(self.bob)
+        table.starts()
+        self.ada = table.creator
+        on(house, table)
+        house.deps.index.catch_up()
+        made = self.ada.post(f"{table.path}/disputes", json={"event": 7, "text": SAID})
+        self.path = f"/v1/cases/{made.json['case_id']}"
+        assert self.bob.post(f"{self.path}/answers", json={"text": ANSWERED}).status_code == 201
+
+    def forgotten_by(self, anew: Anew, refusal: Any) -> None:
+        """Ada and what she said are gone, and the text that Bob erased; the rest is there."""
+        assert not anew.redis.exists(f"{shard_of(bytes.fromhex(self.ada.id))}:player:{self.ada.id}")
+        said = anew.get(self.path, self.bob).json["statements"]
+        assert [(one["kind"], one["erased"]) for one in said] == [("dispute", True), ("answer", True)]
+        assert refusal(anew.get("/v1/me", self.ada)) == "401 token-invalid"
+        assert anew.get("/v1/me", self.bob).json["name"] == "Bob"
+        assert anew.get(f"{self.path}/audit", self.bob).json["verdict"] == "VERIFIED WITH LIMITS"
+
+
+@pytest.fixture
+def dispute(kept: Any, tmp_path: Path) -> Dispute:
+    """With a backup from before either erased anything."""
+    made = Dispute(kept)
+    publish(kept)
+    make_backup(kept.deps, tmp_path / "old", "test")
+    assert not (tmp_path / "old" / ERASED).exists()
+    assert made.bob.delete(f"{made.path}/texts/3").status_code == 200
+    assert made.ada.delete("/v1/me").status_code == 204
+    return made
+
+
+@pytest.mark.parametrize("place", ["beside the log of games", "in a newer backup beside", "in a list that is given"])
+def test_what_was_erased_since_a_backup_is_erased_again(
+    kept: Any, dispute: Dispute, tmp_path: Path, place: str, refusal: Any
+) -> None:
+    listed = tmp_path / "log" / ERASED
+    assert len(listed.read_text().split()) == 3
+    log, lists = tmp_path / "log", tuple[Path, ...]()
+    if place != "beside the log of games":
+        log = tmp_path / "log2"
+    if place == "in a newer backup beside":
+        make_backup(kept.deps, tmp_path / "new", "test")
+        listed.unlink()
+    elif place == "in a list that is given":
+        lists = (listed.rename(tmp_path / "list"),)
+    anew = Anew(kept, {"archive_dir": str(tmp_path / "archive2"), "log_dir": str(log)})
+    with closing(anew.deps):
+        assert restore(anew.deps, Backup.open(tmp_path / "old"), lists=lists).erased == 3
+        dispute.forgotten_by(anew, refusal)
+        assert (log / ERASED).stat().st_mode & 0o777 == 0o600
+        make_backup(anew.deps, tmp_path / "after", "test")
+        assert erased.read(tmp_path / "after" / ERASED) == erased.known(anew.deps) != set()
+
+
+def test_a_list_of_what_was_erased_is_read_but_for_lines_that_were_cut_off(tmp_path: Path) -> None:
+    listed = tmp_path / ERASED
+    assert erased.read(listed) == set()
+    player, text = b"p" * 16, b"t" * 48
+    erased.keep(listed, [player])
+    with listed.open("ab") as file:
+        file.write(text.hex().encode()[:33])
+    erased.keep(listed, [player, text])
+    assert erased.read(listed) == {player, text}
+    assert listed.read_text().count(player.hex()) == 1
+
+
+def test_an_erasure_does_not_wait_for_a_folder_that_cannot_be_written(kept: Any, dispute: Dispute) -> None:
+    listed = kept.deps.config.log_path / ERASED
+    listed.unlink()
+    listed.mkdir()
+    assert dispute.bob.delete("/v1/me").status_code == 204
+    listed.rmdir()
+    erased.note(kept.deps, [b"p" * 16])
+    assert erased.read(listed) == erased.known(kept.deps) >= {bytes.fromhex(dispute.bob.id), b"p" * 16}

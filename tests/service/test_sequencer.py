@@ -675,6 +675,7 @@ def test_a_log_given_up_is_followed_by_one_that_says_so(works: Works, kept: Conf
         restart(kept, "play.example/gamelog2")
     sequencer.close()
     old = checkpoint_of(works.folder.note())
+    (works.path / "erased").write_text("00" * 16)
     for origin in (KEY.name, "not a name", ""):
         with pytest.raises(CannotChange):
             restart(kept, origin)
@@ -689,6 +690,7 @@ def test_a_log_given_up_is_followed_by_one_that_says_so(works: Works, kept: Conf
     assert sorted(type(entry).__name__ for entry in rest) == ["Closed", "Opened", "Opened"]
     (aside,) = works.path.glob("given-up.*")
     assert Checkpoint.parse(old.text) == checkpoint_of((aside / "checkpoint").read_bytes())
+    assert (works.path / "erased").read_text() == "00" * 16  # what was erased is of no log
     assert sorted(path.name.split(".")[0] for path in tmp_path.glob("*.retired")) == ["log", "receipts"]
 
 
