@@ -18,6 +18,8 @@ STATE_LIMIT = 1_048_576
 MAX_DEPTH = 16
 
 T = TypeVar("T")
+Scalar = int | str | bool | None
+"""What a value may be that holds no others, bytes apart (which msgspec cannot tell from str in a union)."""
 _SCALARS = frozenset((int, str, bytes, bool, type(None)))
 _sorted = msgspec.msgpack.Encoder(order="sorted").encode  # by UTF-8 bytes, heads in shortest form
 
@@ -58,8 +60,8 @@ def decode(data: bytes, limit: int = EVENT_LIMIT) -> Any:
 
 
 def reader(shape: type[T]) -> Callable[[bytes], T | None]:
-    """A function that reads the canonical bytes of one shape, in half the time of `decode`; None for whatever it does
-    not read, of which `decode` has the last word. What is ``Any`` in the shape must not be nested deeper than 8 in it.
+    """A function that reads the canonical bytes of one shape, in a third of the time of `decode`; None for whatever it
+    does not read, of which `decode` has the last word. No type of the shape may admit what MP-C1 does not know.
     """
     decoded = msgspec.msgpack.Decoder(shape).decode
 

@@ -1,10 +1,14 @@
 """The event: one accepted act, written once, chained to the one before it (docs/event-format.md, 'Envelope')."""
 
-from typing import Annotated, Any, Literal, Self
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import astuple
 
 from events import codec
+from events.bodies import Act, Bytes16, Bytes32, Positive, Unsigned
 from events.hashing import sha256, sized, tag
 
 GAME_KINDS = frozenset(
@@ -30,10 +34,11 @@ def event_hash(data: bytes) -> bytes:
     return sha256(_EVENT + data)
 
 
-class Event(msgspec.Struct, frozen=True):
-    """One event. ``data`` are the stored bytes, and the truth; the other fields are read from them.
+class Event(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """One event. ``data`` are the stored bytes, and the truth; everything else is read from them.
 
-    ``seat`` is None where the server acted; ``t_ms`` is the server's clock, milliseconds since 1970, never decreasing.
+    ``seat`` is None where the server acted; ``t_ms`` is the server's clock, milliseconds since 1970, never decreasing;
+    ``act`` is the body of an act, typed, where it was read with the event (which is what most events are read for).
     """
 
     game_id: bytes
@@ -42,9 +47,21 @@ class Event(msgspec.Struct, frozen=True):
     t_ms: int
     kind: str
     seat: int | None
-    body: dict[str, Any]
+    act: Act | None
     data: bytes
     hash: bytes
+
+    def __eq__(self, other: object) -> bool:
+        return self.data == other.data if isinstance(other, Event) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """What an event of its kind holds, as plain data."""
+        body: dict[str, Any] = _fields(self.data)[7]
+        return body
 
     @classmethod
     def write(
@@ -58,7 +75,7 @@ class Event(msgspec.Struct, frozen=True):
         fields = [1, game_id, seq, prev, t_ms, kind, seat, body]
         _check_envelope(fields)
         data = codec.encode(fields)
-        return cls(game_id, seq, prev, t_ms, kind, seat, body, data, event_hash(data))
+        return cls(game_id, seq, prev, t_ms, kind, seat, None, data, event_hash(data))
 
     @classmethod
     def read(cls, data: bytes) -> Self:
@@ -66,33 +83,43 @@ class Event(msgspec.Struct, frozen=True):
 
         :raises Malformed: the bytes are not MP-C1 or not an envelope of format 1.
         """
+        if (known := _read_act(data)) is not None:
+            _, game_id, seq, prev, t_ms, kind, seat, act = astuple(known)
+            return cls(game_id, seq, prev, t_ms, kind, seat, act, data, event_hash(data))
         try:
-            if (known := _read(data)) is None:
-                fields = codec.decode(data)
-                _check_envelope(fields)
-            else:
-                fields = msgspec.structs.astuple(known)
-                codec.check(fields[7], 2)
+            fields = codec.decode(data)
         except codec.NotCanonical as error:
             raise Malformed(str(error)) from error
-        _, game_id, seq, prev, t_ms, kind, seat, body = fields
-        return cls(game_id, seq, prev, t_ms, kind, seat, body, data, event_hash(data))
+        _check_envelope(fields)
+        _, game_id, seq, prev, t_ms, kind, seat, _ = fields
+        return cls(game_id, seq, prev, t_ms, kind, seat, None, data, event_hash(data))
 
 
-class _Envelope(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
-    """What `_check_envelope` accepts."""
+_Plain = codec.Scalar | list[codec.Scalar] | dict[str, codec.Scalar]
+
+
+class _Body(Act, frozen=True):
+    """The body of an act in which every value is of a type that MP-C1 knows."""
+
+    a: bytes | tuple[str, dict[str, codec.Scalar | list[_Plain] | dict[str, _Plain]]]
+    x: tuple[Unsigned, Bytes32, list[list[int | str]]] | UnsetType = UNSET
+
+
+class _ActEvent(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
+    """What `_check_envelope` accepts, of an act that is one."""
 
     version: Literal[1]
-    game_id: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
-    seq: Annotated[int, msgspec.Meta(ge=1)]
-    prev: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
-    t_ms: Annotated[int, msgspec.Meta(ge=0)]
-    kind: str
-    seat: Annotated[int, msgspec.Meta(ge=1)] | None
-    body: dict[str, Any]
+    game_id: Bytes16
+    seq: Positive
+    prev: Bytes32
+    t_ms: Unsigned
+    kind: Literal["act"]
+    seat: Positive | None
+    body: _Body
 
 
-_read = codec.reader(_Envelope)
+_read_act = codec.reader(_ActEvent)
+_fields = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 def _check_envelope(fields: Any) -> None:

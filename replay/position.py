@@ -140,7 +140,7 @@ class Position:
     state: Any = None
     outcome: Outcome | None = None
     dice: Dice = field(default_factory=Dice)
-    packed: Packed = field(default_factory=Packed, repr=False, compare=False)
+    packed: Packed = field(default_factory=dict, repr=False, compare=False)
     """Parts of the state as they were last packed; copies share it."""
     reason: str | None = None
     unverified_from: int | None = None
@@ -303,7 +303,7 @@ class Position:
                 self._unverified(event.seq)
             return []
         try:
-            body = read_body(event.kind, event.body)
+            body = event.act or read_body(event.kind, event.body)
         except msgspec.ValidationError as error:
             self._find("format", f"the body of a {event.kind} event: {error}")
             return []

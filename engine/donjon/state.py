@@ -2,7 +2,7 @@
 
 A cell is named ``"x,y"``: x grows eastwards, y southwards, the start tile is ``"0,0"``. Fields stand in alphabetical
 order, the canonical one, so that packing has nothing to sort. An absent part is UNSET and takes no bytes. What is a
-Mapping never changes, another takes its place: copies of a state share it, and it is packed once.
+Mapping never changes, another takes its place: copies of a state share it.
 """
 
 from collections.abc import Mapping
