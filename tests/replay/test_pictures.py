@@ -18,6 +18,7 @@ from engine.protocol import Happening, SeatSetup, Setup
 from replay.pictures import STYLE, THEMES, picture
 from replay.pictures.donjon import plan
 from replay.pictures.donjon.panel import SLOT_AT
+from replay.pictures.donjon.scene import SHINE
 from replay.pictures.shared import DARK, LIGHT, drawings, folded, in_plain_colours, tag
 from replay.words import LANGUAGES, LOCALE, Context, words
 from tests.replay.blind import played as bots_play
@@ -226,33 +227,37 @@ def test_the_start_has_studs_in_its_corners_which_nobody_covers() -> None:
     assert plan.STUDS not in plan.floor("room", "nesw") + plan.floor("corridor", "nesw")
 
 
-def test_whatever_stands_on_a_tile_leaves_its_border_free() -> None:
+def test_whatever_stands_on_a_tile_leaves_its_openings_free() -> None:
     for sample in SAMPLES:
         state = sample[0]
         ids = by_id(drawn(sample))
-        standing = [(hero.at, f"hero-{seat}", 34) for seat, hero in enumerate(state.heroes, 1)]
-        lying = [(at, f"thing-{at.replace(',', '-')}", 42) for at in state.things]
+        standing = [(hero.at, f"hero-{seat}", SHINE) for seat, hero in enumerate(state.heroes, 1)]
+        lying = [(at, f"thing-{at.replace(',', '-')}", 40) for at in state.things]
         for at, identity, reach in (*standing, *lying):
             move, _, scale = str(ids[identity].get("transform")).partition(" scale(")
             size = reach * float(scale.rstrip(")") or 1)
             for middle, cell in zip(move.split("(")[1].rstrip(")").split(), at.split(","), strict=True):
                 within = float(middle) - 100 * int(cell)
-                assert 10 <= within - size <= within + size <= 90, (identity, within, size)
+                assert 12 <= within - size <= within + size <= 88, (identity, within, size)
 
 
-def test_bricks_lie_across_the_exit_of_one_tile_before_the_wall_of_the_other() -> None:
-    sides = {"33 1": "n", "33 99": "s", "1 33": "w", "99 33": "e"}
+def strokes(path: ET.Element) -> list[tuple[str, tuple[int, int]]]:
+    """The cell in which each line of a path begins, and where in it."""
+    found = re.findall(r"M(-?\d+) (-?\d+)", str(path.get("d")))
+    return [(f"{int(x) // 100},{int(y) // 100}", (int(x) % 100, int(y) % 100)) for x, y in found]
+
+
+def test_bricks_lie_within_the_tile_that_has_no_exit_where_the_other_has_one() -> None:
+    sides = {(31, 10): "n", (31, 90): "s", (10, 31): "w", (90, 31): "e"}
     bricks = 0
     for sample in SAMPLES:
         tiles = sample[0].tiles
-        for path in drawn(sample).iter(f"{SVG}path"):
-            if path.get("class") == "brick":
-                for x, y, start in re.findall(r"M(-?\d+) (-?\d+)m(\d+ \d+)", str(path.get("d"))):
-                    at, side = f"{int(x) // 100},{int(y) // 100}", sides[start]
-                    other = next(cell for cell, way in neighbours(at).items() if way == side)
-                    assert side not in tiles[at].exits
-                    assert OPPOSITE[side] in tiles[other].exits
-                    bricks += 1
+        for at, start in strokes(by_id(drawn(sample))["bricked"]):
+            side = sides[start]
+            other = next(cell for cell, way in neighbours(at).items() if way == side)
+            assert side not in tiles[at].exits
+            assert OPPOSITE[side] in tiles[other].exits
+            bricks += 1
     assert bricks > 100
 
 
@@ -368,8 +373,20 @@ def test_a_side_where_only_one_tile_has_an_exit_is_bricked_up() -> None:
             for at, tile in state.tiles.items()
             for cell, side in neighbours(at).items()
         )  # fmt: skip
-        bricks = [str(path.get("d")) for path in drawn(sample).iter(f"{SVG}path") if path.get("class") == "brick"]
-        assert sum(path.count("M") for path in bricks) == blind
+        assert str(by_id(drawn(sample))["bricked"].get("d")).count("M") == blind
+
+
+def test_a_tick_stands_before_each_exit_that_leads_into_a_hidden_cell() -> None:
+    sides = {(50, 5): "n", (50, 95): "s", (5, 50): "w", (95, 50): "e"}
+    for sample in SAMPLES:
+        tiles = sample[0].tiles
+        (path,) = (path for path in drawn(sample).iter(f"{SVG}path") if path.get("class") == "tick")
+        assert sorted((cell, sides[start]) for cell, start in strokes(path)) == sorted(
+            (cell, OPPOSITE[side])
+            for at, tile in tiles.items()
+            for cell, side in neighbours(at).items()
+            if side in tile.exits and cell not in tiles
+        )
 
 
 def test_hidden_cells_behind_an_exit_carry_a_question_mark_and_lie_in_the_picture() -> None:

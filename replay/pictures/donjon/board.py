@@ -8,14 +8,14 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from engine.donjon import happenings as told
-from engine.donjon.grid import OPPOSITE, SIDES, coordinates, neighbours
+from engine.donjon.grid import OPPOSITE, coordinates, neighbours
 from engine.donjon.movement import ways_to_place
 from engine.donjon.offers import tile_target
 from engine.protocol import Rules
 from replay.games.donjon import openings
 from replay.pictures.donjon import plan
 from replay.pictures.donjon.plan import CELL
-from replay.pictures.donjon.scene import FEATURES, Scene
+from replay.pictures.donjon.scene import FEATURES, SHINE, Scene
 from replay.pictures.shared import number, place, tag, title
 from replay.words import Context, words
 
@@ -27,14 +27,13 @@ READABLE: Final = 27
 """Where a cell is smaller than this, the numbers on it are drawn larger, to be read all the same."""
 POINTED: Final = 14
 """An active hero whose coin is smaller than this has a pointer."""
-BRICKS: Final = {
-    "n": ("M{0} {1}m33 1h34", "M{0} {1}m30 9h40"),
-    "s": ("M{0} {1}m33 99h34", "M{0} {1}m30 91h40"),
-    "w": ("M{0} {1}m1 33v34", "M{0} {1}m9 30v40"),
-    "e": ("M{0} {1}m99 33v34", "M{0} {1}m91 30v40"),
-}
-"""On each side of a cell against which an exit of the cell beside it leads, as paths: the bricks across that exit, and
-the wall behind them."""
+LETTER: Final = 36
+"""The size of a hero's letter, whose foot stays where it is when it grows."""
+BRICKS: Final = {"n": (31, 10, "h38"), "s": (31, 90, "h38"), "w": (10, 31, "v38"), "e": (90, 31, "v38")}
+"""On each side of a cell against which an exit of the cell beside it leads: where the bricks begin, well within it so
+that the exit is seen to be the other's, and how they run."""
+TICKS: Final = {"n": (50, 5, "v13"), "s": (50, 95, "v-13"), "w": (5, 50, "h13"), "e": (95, 50, "h-13")}
+"""On each side of a hidden cell from which an exit leads into it: the tick."""
 FRESH: Final = (told.TileRevealed, told.TokenRevealed, told.LootDropped)
 """What brings something new to a cell."""
 STEPS: Final = (told.HeroMoved, told.Retreated, told.Reincarnated)
@@ -87,7 +86,13 @@ class Board:
             self.edges(),
             *self.drawn_tile(),
             self.news(),
-            tag("g", *self.heroes(), *map(self.thing, self.state.things), pointer_events="none"),
+            tag(
+                "g",
+                *self.heroes(),
+                *map(self.thing, self.state.things),
+                font_size=round(LETTER * min(self.grown, 1.5)),
+                pointer_events="none",
+            ),
             self.choices(),
             *self.pointer(),
             *self.retreat(),
@@ -128,18 +133,19 @@ class Board:
         return tag("g", title(self.scene.say(name, at=at)), *parts, id=tile_target(at))
 
     def edges(self) -> Markup:
-        """Where two tiles meet and only one of them has an exit there: bricks across that exit, behind them the other's
-        wall."""
-        bricks: list[tuple[str, str]] = []
+        """Where an exit leads into a hidden cell: a tick; against a side of a tile that has none there: bricks."""
+        ticks, bricks = "", ""
         for at, tile in self.state.tiles.items():
             for cell, side in neighbours(at).items():
-                other = self.state.tiles.get(cell)
-                if side in tile.exits and other and OPPOSITE[side] not in other.exits:
-                    brick, wall = BRICKS[OPPOSITE[side]]
-                    bricks.append((wall.format(*corner(cell)), brick.format(*corner(cell))))
-        names = zip(("wall", "brick"), zip(*bricks, strict=True), strict=False)
-        parts = [tag("path", class_=name, d="".join(lines)) for name, lines in names]
-        return tag("g", *parts, pointer_events="none")
+                if side not in tile.exits:
+                    continue
+                if cell not in self.state.tiles:
+                    ticks += stroke(cell, *TICKS[OPPOSITE[side]])
+                elif OPPOSITE[side] not in self.state.tiles[cell].exits:
+                    bricks += stroke(cell, *BRICKS[OPPOSITE[side]])
+        wall = self.scene.sheet.define("bricked", tag("path", id="bricked", d=bricks))
+        parts = [tag("use", href=wall, class_=name) for name in ("mortar", "brick")]
+        return tag("g", tag("path", class_="tick", d=ticks), *parts, pointer_events="none")
 
     def drawn_tile(self) -> Iterator[Markup]:
         """The tile that waits to be turned where it will lie: faint in a broken frame, under the sign for turning."""
@@ -236,27 +242,28 @@ class Board:
         return x + dx, y + dy, scale
 
     def pointer(self) -> Iterator[Markup]:
-        """At the active hero where its coin is small: from the side where the pointer covers the least."""
+        """At the active hero where its coin is small: aslant, from where the pointer covers the least."""
         if not self.scene.playing:
             return
         x, y, size = self.stands(self.state.active)
         if 64 * size * self.scale >= POINTED:
             return
-        at = self.state.hero.at
-        held = {*self.state.things, *(hero.at for hero in self.state.heroes)}
-        beside = {side: cell for cell, side in neighbours(at).items()}
+        column, line = coordinates(self.state.hero.at)
+        full = self.full(self.state.hero.at)
+        far = SHINE * size + 11 / self.scale
 
-        def covered(side: str) -> int:
-            """More where it would leave the map, then where it would lie on a token, then on the mark of a cell."""
-            dx, dy = AWAY[side]
-            far = 37 * size + 11 / self.scale
-            within = self.left <= x + far * dx <= self.right and self.top <= y + far * dy <= self.bottom
-            on_content = (self.full(at) and side in "ne") or beside[side] in held
-            return 4 * (not within) + 2 * on_content + (beside[side] not in self.state.tiles)
+        def covered(way: tuple[int, int]) -> int:
+            """More where it would leave the map, then on what the tile holds, then on tiles and on marks of cells."""
+            dx, dy = way
+            reach = x + far * dx * ASLANT, y + far * dy * ASLANT
+            within = self.left <= reach[0] <= self.right and self.top <= reach[1] <= self.bottom
+            beside = (f"{column + dx},{line + dy}", f"{column + dx},{line}", f"{column},{line + dy}")
+            on_cells = sum(2 if cell in self.state.tiles else cell in self.frontier for cell in beside)
+            return 32 * (not within) + 4 * full * (dx - dy) + on_cells
 
-        side = min(AWAY, key=covered)
-        dx, dy = AWAY[side]
-        where = place(x + 37 * size * dx, y + 37 * size * dy, 1 / self.scale, 90 * SIDES.index(side))
+        dx, dy = way = min(TURNED, key=covered)
+        far = SHINE * size * ASLANT
+        where = place(x + far * dx, y + far * dy, 1 / self.scale, TURNED[way])
         yield tag("path", class_="pointer", d=plan.POINTER, transform=where, id="pointer", pointer_events="none")
 
     def retreat(self) -> Iterator[Markup]:
@@ -275,6 +282,12 @@ def corner(at: str) -> tuple[int, int]:
     return x * CELL, y * CELL
 
 
+def stroke(at: str, dx: int, dy: int, line: str) -> str:
+    """A line in a cell, as a path."""
+    x, y = corner(at)
+    return f"M{x + dx} {y + dy}{line}"
+
+
 def exchange(one: str, other: str) -> str:
     """A double arrow between two cells, as a path; it leaves room for who stands there."""
     (x0, y0), (x1, y1) = corner(one), corner(other)
@@ -290,26 +303,28 @@ def exchange(one: str, other: str) -> str:
     return f"M{'L'.join(first)}M{first[1]}L{last[1]}M{'L'.join(last)}"
 
 
-AWAY: Final = {"s": (0, 1), "w": (-1, 0), "n": (0, -1), "e": (1, 0)}
-"""From a hero to its pointer."""
-CONTENT: Final = ((50, 50, 0.92), (59, 41, 0.72), (50, 35, 0.58), (50, 34, 0.54), (50, 27, 0.42))
+TURNED: Final = {(-1, 1): 225, (1, 1): 135, (-1, -1): 315, (1, -1): 45}
+"""From a hero to its pointer, and how that is turned: over a corner of its tile, where nothing opens."""
+ASLANT: Final = 0.7
+"""How far along each axis one unit aslant leads."""
+CONTENT: Final = ((50, 50, 0.88), (60, 40, 0.68), (50, 38, 0.58), (50, 36, 0.54), (50, 32, 0.42))
 """Where what a tile holds is drawn, and how large, beside none, one, two, three or more heroes."""
 ALONE: Final[dict[int, tuple[tuple[int, int], ...]]] = {
     1: ((50, 50),),
-    2: ((35, 38), (65, 62)),
-    3: ((33, 36), (67, 36), (50, 67)),
-    4: ((32, 34), (68, 34), (32, 67), (68, 67)),
-    6: ((27, 36), (50, 36), (73, 36), (27, 66), (50, 66), (73, 66)),
+    2: ((39, 39), (61, 61)),
+    3: ((35, 36), (65, 36), (50, 64)),
+    4: ((34, 34), (66, 34), (34, 66), (66, 66)),
+    6: ((30, 36), (50, 36), (70, 36), (30, 66), (50, 66), (70, 66)),
 }
 BESIDE: Final[dict[int, tuple[tuple[int, int], ...]]] = {
-    1: ((34, 66),),
-    2: ((31, 67), (69, 67)),
-    3: ((27, 70), (50, 70), (73, 70)),
-    6: ((27, 51), (50, 51), (73, 51), (27, 74), (50, 74), (73, 74)),
+    1: ((37, 63),),
+    2: ((33, 66), (67, 66)),
+    3: ((30, 69), (50, 69), (70, 69)),
+    6: ((30, 50), (50, 50), (70, 50), (30, 70), (50, 70), (70, 70)),
 }
 """Where so many heroes stand on a tile, alone and beside what it holds; all within its middle, so that its openings and
 walls are seen."""
-SCALES: Final = {True: {1: 0.62, 2: 0.52, 3: 0.44, 6: 0.42}, False: {1: 0.95, 2: 0.72, 3: 0.6, 4: 0.56, 6: 0.46}}
+SCALES: Final = {True: {1: 0.62, 2: 0.52, 3: 0.44, 6: 0.42}, False: {1: 0.95, 2: 0.68, 3: 0.58, 4: 0.54, 6: 0.44}}
 """How large they are there."""
 
 

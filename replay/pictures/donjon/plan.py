@@ -117,7 +117,7 @@ SEALED: Final = tag(
     tag("path", class_="faint", stroke_width=6, d="M39 39L61 61M61 39L39 61"),
     id="cell-sealed",
 )
-POINTER: Final = "M0-.5L5.5-9.5H-5.5Z"
+POINTER: Final = "M0-.5L4.5-10H-4.5Z"
 """In units of the picture, its tip at 0,0 and pointing down."""
 UNKNOWN: Final = tag(
     "g",

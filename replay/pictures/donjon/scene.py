@@ -13,6 +13,10 @@ from replay.pictures.shared import figure, joined, tag
 
 FEATURES: Final = {"start": "fountain", "fountain": "fountain", "portal": "portal", "trap": "trap"}
 """What is built into a tile, by its kind."""
+SHINE: Final = 36.5
+"""How far the light around the active hero reaches."""
+LYING: Final = 0.78
+"""How large a stunned hero is, so that the tile under it is seen."""
 
 
 class Scene(scene.Scene[State]):
@@ -89,15 +93,16 @@ class Scene(scene.Scene[State]):
             shown, class_ = f"+{WEAPONS[thing]}", "bonus"
         else:
             return self.sheet.use(thing, 0, 0, 1.15)
-        radius = min(22 * grown, 26)
-        return self.sheet.use(thing, -4, -4, 1.08) + figure(shown, 42 - radius, 42 - radius, radius, class_)
+        radius = min(22 * grown, 24)
+        return self.sheet.use(thing, -7, -7, 1.08) + figure(shown, 37 - radius, 37 - radius, radius, class_)
 
     def figure(self, seat: int, hero: Hero, lit: bool = True) -> Iterator[Markup]:
         """A hero, centred on 0,0 and 64 wide, standing or stunned; the active one, if ``lit``, in a golden light."""
-        if lit and self.playing and seat == self.state.active:
-            yield tag("circle", class_="aura", r=37)
         stunned = self.stunned(seat, hero)
-        drawn = self.sheet.use(hero.name or "nobody", turned=90 if stunned else 0)
+        if lit and self.playing and seat == self.state.active:
+            yield tag("circle", class_="aura", r=(LYING if stunned else 1) * (SHINE - 1.5))
+        name = hero.name or "nobody"
+        drawn = self.sheet.use(name, scale=LYING, turned=90) if stunned else self.sheet.use(name)
         yield tag("g", drawn, class_="lost") if hero.withdrawn else drawn
         if stunned:
             yield self.sheet.use("stun")
