@@ -33,6 +33,7 @@ from events.tlog.policy import Policy
 from events.tlog.tiles import WIDTH, BadTile, Missing, Tile, Tree, bundles_of, pack, tiles_of, unpack
 from service.proofs import log_folder
 from service.proofs.log_folder import Kind, LogFolder, checkpoint_of
+from service.running.observe import LOG_FAILURES, LOG_STUCK
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -89,6 +90,13 @@ class Source(Protocol):
         """Tell the database; False, and nothing is changed, if it remembers another than ``before``."""
 
 
+def _stuck(reason: str) -> float:
+    """Nothing is signed, and it will not be different in a second: how long until the next try, in seconds."""
+    LOG_FAILURES.labels(reason).inc()
+    LOG_STUCK.set(1)
+    return REFUSED_S
+
+
 def _pass(step: str) -> None:
     """What happens at a boundary between two steps: nothing, but in tests."""
 
@@ -124,19 +132,21 @@ class Sequencer:
             waiting = PAUSE_S
             try:
                 self.step()
-            except Busy:
-                pass  # looked after by somebody else, until they die
+                LOG_STUCK.set(0)
+            except Busy:  # looked after by somebody else, until they die
+                LOG_STUCK.set(0)
             except (Unavailable, redis.ResponseError) as error:
+                LOG_FAILURES.labels("database").inc()
                 _log.warning("log-waits-for-the-database", error=str(error))
             except Refused as error:
+                waiting = _stuck("refused")
                 _log.error("log-refuses-to-sign", error=str(error), folder=str(self.folder.path))
-                waiting = REFUSED_S
             except OSError as error:
+                waiting = _stuck("unwritable")
                 _log.error("log-cannot-be-written", error=str(error), folder=str(self.folder.path))
-                waiting = REFUSED_S
             except Exception:  # noqa: BLE001 # the log must not end for good by what nobody foresaw
+                waiting = _stuck("failed")
                 _log.exception("log-round-failed")
-                waiting = REFUSED_S
         self.close()
 
     def close(self) -> None:

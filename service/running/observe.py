@@ -52,6 +52,8 @@ SNAPSHOTS_DROPPED = Counter("annals_snapshots_dropped", "Files of kept positions
 GAMES_CLOSED = Counter("annals_idle_games_closed", "Tables closed because nobody came back.")
 GAMES_ARCHIVED = Counter("annals_games_archived", "Games moved to the archive.")
 ARCHIVE_FAILURES = Counter("annals_archive_failures", "Games, or looks for them, that could not be moved there.")
+LOG_FAILURES = Counter("annals_log_failures", "Rounds of the log of games in which nothing was signed.", ("reason",))
+LOG_STUCK = Gauge("annals_log_stuck", "1: the log of games signs nothing for now.", multiprocess_mode="livemax")
 
 
 # -- readiness -----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from events.event import Event, genesis
 from events.log import Unavailable
@@ -548,6 +550,29 @@ def test_a_folder_restored_from_a_backup_is_refused(works: Works, tmp_path: Path
     works.path.rename(tmp_path / "lost")
     backup.rename(works.path)
     refuses(works, "restored from a backup")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"), [(Refused("another tree"), "refused"), (OSError("full"), "unwritable"), (KeyError(), "failed")]
+)
+def test_a_log_that_signs_nothing_is_told_by_a_metric_until_it_signs_again(
+    works: Works, wrong: Exception, reason: str
+) -> None:
+    def metric(name: str, **labels: str) -> float:
+        return REGISTRY.get_sample_value(f"annals_log_{name}", labels) or 0
+
+    def fails(step: str) -> None:
+        raise wrong
+
+    stopping = threading.Event()
+    stopping.set()  # one round, the last
+    failures = metric("failures_total", reason=reason)
+    works.games.opens(1)
+    works.sequencer(fails).run(stopping)
+    assert (metric("stuck"), metric("failures_total", reason=reason)) == (1, failures + 1)
+    works.sequencer().run(stopping)
+    assert (metric("stuck"), metric("failures_total", reason=reason)) == (0, failures + 1)
+    assert works.logged() == [("open", 1)]
 
 
 def test_an_empty_folder_beside_a_database_that_knows_of_a_log_is_refused(works: Works, tmp_path: Path) -> None:
