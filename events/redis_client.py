@@ -237,10 +237,17 @@ class Wire:
         :raises OutcomeUnknown: they were sent, and an answer is missing.
         :raises redis.ResponseError: the server says one of them is wrong.
         """
+        return checked(self.replies(*commands))
+
+    def replies(self, *commands: Command) -> list[Any]:
+        """The same, but an error with which the server answers one of them stands in its place (`checked` raises it).
+
+        :raises Unavailable, OutcomeUnknown: as `call`.
+        """
         if self._cluster is not None:
-            return _checked(self._cluster.exchange(commands))
+            return self._cluster.exchange(commands)
         connection = send(self._pool, commands)
-        return _checked(receive(self._pool, connection, len(commands)))
+        return receive(self._pool, connection, len(commands))
 
     def each(self, *commands: Command) -> list[list[Any]]:
         """The replies to ``commands`` of every server that holds data of its own: one, or the masters of a cluster.
@@ -249,7 +256,7 @@ class Wire:
         """
         if self._cluster is None:
             return [self.call(*commands)]
-        return [_checked(replies) for replies in self._cluster.exchange_each(commands)]
+        return [checked(replies) for replies in self._cluster.exchange_each(commands)]
 
     def scan(self, match: str) -> Iterator[list[bytes]]:
         """The names of all keys of a pattern, some perhaps twice, in portions.
@@ -267,7 +274,7 @@ class Wire:
                 return
 
 
-def _checked(replies: list[Any]) -> list[Any]:
+def checked(replies: list[Any]) -> list[Any]:
     """Replies among which no error is.
 
     :raises Unavailable, redis.ResponseError: the first error.

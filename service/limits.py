@@ -17,7 +17,7 @@ import redis
 import structlog
 
 from events.log import OutcomeUnknown, Unavailable
-from events.redis_client import Command, Wire
+from events.redis_client import Command, Wire, checked
 from events.redis_log import shard_of
 from service.running.observe import LIMITED
 
@@ -182,12 +182,15 @@ class Limits:
             (1, name, round(rate.every_s * 1e6), round(rate.every_s * 1e6) * rate.burst, tokens) for name, rate in asked
         ]
         by_name: list[Command] = [("EVALSHA", _SHA, *rest) for rest in arguments]
-        by_text: list[Command] = [("EVAL", _TAKE, *rest) for rest in arguments]
         try:
-            try:
-                return self._wire.call(*by_name)
-            except redis.exceptions.NoScriptError:
-                return self._wire.call(*by_text)
+            replies = self._wire.replies(*by_name)
+            # of the buckets' servers one may have lost the script, the other has been paid
+            unpaid = [n for n, reply in enumerate(replies) if isinstance(reply, redis.exceptions.NoScriptError)]
+            if unpaid:
+                by_text: list[Command] = [("EVAL", _TAKE, *arguments[n]) for n in unpaid]
+                for n, reply in zip(unpaid, self._wire.replies(*by_text), strict=True):
+                    replies[n] = reply
+            return checked(replies)
         except (Unavailable, OutcomeUnknown, redis.ResponseError) as error:
             self._blind_until = self._now() + _BLIND_S
             _log.warning("limits-not-counted", error=str(error))

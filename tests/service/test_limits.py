@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.exceptions import NoScriptError
 
 from events.log import OutcomeUnknown, Unavailable
 from service import limits
@@ -254,9 +255,30 @@ def test_where_nobody_can_count_everybody_goes_on(
         asked.append(commands)
         raise failure
 
-    monkeypatch.setattr(strict.deps.limits._wire, "call", fails)
+    monkeypatch.setattr(strict.deps.limits._wire, "replies", fails)
     assert {strict.people[0].get("/v1/me").status_code for _ in range(1005)} == {200}
     assert len(asked) < 50  # for a second after a failure it is not asked again
+
+
+def test_where_one_of_two_servers_lost_the_script_the_other_bucket_is_not_charged_twice(
+    strict: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = strict.people[0]
+    assert ada.post("/v1/games", json=TABLE).status_code == 201
+    wire = strict.deps.limits._wire
+    replies, again = wire.replies, []
+
+    def lost(*commands: Any) -> Any:
+        if commands[0][0] == "EVALSHA" and len(commands) == 2:
+            return [*replies(commands[0]), NoScriptError("NOSCRIPT")]
+        again.append(commands)
+        return replies(*commands)
+
+    monkeypatch.setattr(wire, "replies", lost)
+    assert ada.post("/v1/games", json=TABLE).status_code == 201  # the last token of two
+    assert [len(commands) for commands in again] == [1]
+    assert again[0][0][0] == "EVAL"
+    assert ada.post("/v1/games", json=TABLE).status_code == 429
 
 
 def test_a_bucket_is_gone_once_it_is_full_and_names_nobody(strict: Any) -> None:
