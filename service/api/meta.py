@@ -23,8 +23,8 @@ _DAY: Final = "public, max-age=3600"
 _FRESH: Final = {"Cache-Control": "no-store"}
 _PAGE: Final = {
     "Cache-Control": _DAY,
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
 }
 
 

@@ -385,6 +385,39 @@ def test_what_happens_while_earlier_events_are_still_awaited_is_shown(visitor: A
     told(eve, version)
 
 
+COMES_BACK = "() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))"
+
+
+def test_a_table_that_was_left_and_is_come_back_to_goes_on(visitor: Any) -> None:
+    """As browsers keep a page for who goes back to it; those of the tests do not."""
+    ada, eve = visitor(), visitor()
+    path = ada.opens_a_table(seat2="me")
+    version = ada.settled()
+    eve.goes(path).settled(version)
+    told(eve, version)
+    eve.page.evaluate("() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    version = ada.acts(next(one for one in (*FIRST, *ada.targets()) if one in ada.targets()))
+    eve.page.evaluate(COMES_BACK)
+    eve.settled(version)
+    told(eve, version)
+    assert eve.log == sorted(set(eve.log))
+
+
+def test_the_lobby_that_is_come_back_to_lists_what_is_new_and_opens_another_table(visitor: Any) -> None:
+    ada = visitor()
+    path = ada.opens_a_table(seat2="me")
+    ada.goes("/").page.wait_for_selector(f"#mine a[href='{path}']")
+    ada.page.evaluate(
+        """() => {
+          document.querySelector('#create button.main').disabled = true; // as when it was left
+          document.querySelector('#mine').replaceChildren();
+        }"""
+    )
+    ada.page.evaluate(COMES_BACK)
+    ada.page.wait_for_selector(f"#mine a[href='{path}']")
+    assert not ada.page.is_disabled("#create button.main")
+
+
 def test_a_page_that_is_told_to_ask_later_asks_again(visitor: Any) -> None:
     ada = visitor()
     path = ada.opens_a_table(seat2="me")

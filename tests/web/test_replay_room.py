@@ -186,6 +186,36 @@ def test_either_game_is_played_on_from_a_moment(visitor: Any, server: str, over:
     assert fork["ruleset"] == ruleset
 
 
+def test_who_runs_through_a_game_is_not_stopped_by_a_browser_that_limits_changes_of_the_address(
+    visitor: Any, over: Any
+) -> None:
+    """Safari throws after a hundred within ten seconds."""
+    game = over("donjon@1")
+    one = visitor()
+    page = one.goes(f"/games/{game}/at/20").page
+    shown(page, "20")
+    page.keyboard.press("ArrowRight")
+    shown(page, "21")
+    page.evaluate(
+        """async () => {
+          let left = 100;
+          const kept = history.replaceState;
+          history.replaceState = function (...how) {
+            if (!left--) throw new DOMException("too often", "SecurityError");
+            return kept.apply(this, how);
+          };
+          const scrubber = document.querySelector("#scrubber");
+          for (let turn = 0; turn < 121; turn++) {
+            scrubber.value = String(20 + turn % 2);
+            scrubber.dispatchEvent(new Event("input"));
+            while (document.body.dataset.shown !== scrubber.value) await new Promise(done => setTimeout(done));
+          }
+        }"""
+    )
+    page.wait_for_url(f"{one.server}/games/{game}/at/20")
+    assert page.is_hidden("#toast")
+
+
 def test_the_first_picture_comes_with_the_page(visitor: Any, over: Any) -> None:
     game = over("dungeon-roll@1")
     page = visitor(java_script_enabled=False).goes(f"/games/{game}/at/20").page

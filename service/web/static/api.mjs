@@ -108,6 +108,15 @@ export function button(text, what, look = "") {
   return made;
 }
 
+/** A form can be sent again by who comes back to it: browsers keep the page as it was left, or what was disabled in it.
+ * @param {HTMLFormElement} form */
+export function sendable(form) {
+  const submit = /** @type {HTMLButtonElement} */ (form.querySelector("button.main"));
+  submit.disabled = false;
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) submit.disabled = false; });
+  return submit;
+}
+
 /** Let one of several be chosen; undefined: none. @param {string} title @param {string[]} labels @returns {Promise<number | undefined>} */
 export function choose(title, labels) {
   const dialog = /** @type {HTMLDialogElement} */ (by("dialog"));

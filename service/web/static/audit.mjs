@@ -1,5 +1,5 @@
 // The audit: what the server's check of the record found, each part in words; and the same by the second verifier, here.
-import { by, call, element, say, toast, words } from "./api.mjs";
+import { by, call, element, say, sendable, toast, words } from "./api.mjs";
 import { line, pair } from "./cases.mjs";
 
 const id = document.body.dataset.game;
@@ -97,9 +97,10 @@ async function disputed() {
 }
 
 form?.addEventListener("input", (/** @type {Event} */ event) => { if (event.target === form.elements.event) disputed().catch(toast); });
+const submit = form && sendable(form);
 form?.addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
-  const { text, seat, event: number } = form.elements, submit = form.querySelector("button.main");
+  const { text, seat, event: number } = form.elements;
   submit.disabled = true;
   try {
     const made = await call(`/v1/games/${id}/disputes`, { event: Number(number.value), text: text.value, ...(seat ? { seat: Number(seat.value) } : {}) });

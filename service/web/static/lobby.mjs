@@ -1,5 +1,5 @@
 // The lobby: a game at once, and the lists of games.
-import { by, call, card, element, enter, games, me, newKey, say, term, toast, words } from "./api.mjs";
+import { by, call, card, element, enter, games, me, newKey, say, sendable, term, toast, words } from "./api.mjs";
 
 const form = by("create");
 /** @type {any} */
@@ -118,14 +118,16 @@ async function create() {
   location.assign(`/games/${made.game_id}`);
 }
 
+const submit = sendable(form);
 form.addEventListener("submit", async (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
-  const submit = form.querySelector("button.main");
   submit.disabled = true;
   try { await create(); } catch (error) { toast(error); submit.disabled = false; }
 });
 form.elements.seats.addEventListener("change", places);
 form.elements.ruleset.addEventListener("change", () => ruleset().catch(toast));
+
+addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); }); // its lists are those of before
 
 async function lists() {
   for (const status of ["open", "playing", "finished"]) {

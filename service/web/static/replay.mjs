@@ -6,7 +6,7 @@ const { game: id, at: asked, begins } = document.body.dataset;
 const api = `/v1/games/${id}`;
 const picture = new Picture(by("map"), by("panel"));
 const FIRST = 1, BASE_MS = 900, LONGEST_MS = 4000; // position 0 is before there was a table: nothing to see
-const AHEAD = 12, STRETCH = 16, MOST = 500, KEPT = 40;
+const AHEAD = 12, STRETCH = 16, MOST = 500, KEPT = 40, ADDRESS_MS = 350;
 
 /** The steps of each event that was told of, by version. @type {Map<number, any[]>} */
 const told = new Map();
@@ -188,10 +188,19 @@ function tell() {
   by("forward").disabled = by("run").disabled = at >= last && done;
   by("back").disabled = by("first").disabled = at <= FIRST;
   by("last").disabled = at >= reach() && done;
-  history.replaceState(null, "", `/games/${id}/at/${at}`);
+  addressed();
   document.body.dataset.shown = done ? String(at) : `${at}.${part}`;
   clearTimeout(after);
   after = window.setTimeout(afterwards, 0);
+}
+
+let naming = 0;
+/** The address names the position, now and then: Safari throws where it is changed more than a hundred times in ten or thirty seconds. */
+function addressed() {
+  const address = `/games/${id}/at/${at}`;
+  if (naming || location.pathname + location.search === address) return;
+  history.replaceState(null, "", address);
+  naming = window.setTimeout(() => { naming = 0; addressed(); }, ADDRESS_MS);
 }
 
 let after = 0;

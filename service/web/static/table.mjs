@@ -411,9 +411,12 @@ function hear(event) {
   newest = Math.max(newest, event.seq);
 }
 
+/** @type {EventSource | undefined} */
+let heard;
 /** @param {number} after */
 function listen(after) {
-  const stream = new EventSource(`${api}/events?after=${after}&lang=${language}`);
+  heard?.close();
+  const stream = heard = new EventSource(`${api}/events?after=${after}&lang=${language}`);
   stream.onopen = () => tellLost(false);
   stream.onmessage = (message) => {
     hear(JSON.parse(message.data));
@@ -422,9 +425,8 @@ function listen(after) {
   stream.addEventListener("end", () => { stream.close(); catchUp(); });
   stream.onerror = () => {
     tellLost(true);
-    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(told), 1500); // refused, not only cut off
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => { if (stream === heard) listen(told); }, 1500); // refused, not only cut off
   };
-  addEventListener("pagehide", () => stream.close(), { once: true });
 }
 
 try {
@@ -441,6 +443,8 @@ try {
   told = Math.max(0, newest - TOLD);
   await Promise.all([catchUp(), earlier()]);
   listen(told);
+  addEventListener("pagehide", () => heard?.close());
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) listen(told); }); // who comes back may get the page as it was left
   setInterval(look, LOOK_MS);
   document.addEventListener("visibilitychange", look);
 } catch (error) {
