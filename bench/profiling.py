@@ -36,7 +36,7 @@ from service.bootstrap import Deps, bootstrap
 from service.config import Config
 from service.proofs.receipts import Notary
 from service.proofs.signing_keys import SigningKeys
-from service.running import logs
+from service.running import logs, observe
 
 Stages = list[tuple[str, Any, str]]
 """(what it is called, where the function is, its name there)."""
@@ -60,6 +60,7 @@ _ACTION: Final[Stages] = [
     ("the receipt: its text and signature", Notary, "receipt"),
     ("the answer: words", Words, "event"),
     ("the answer: JSON", service.api.play, "_accepted"),
+    ("metrics and the log line", observe, "answered"),
 ]
 _FOLD: Final[Stages] = [
     ("reading: canonical form", codec, "decode"),
@@ -129,9 +130,6 @@ def actions(servers: Servers, plans: Sequence[Plan], count: int) -> list[Profile
         logs.configure(deps.config.log_level, "bench")
         ceiling = bare.application()
         clock, floor = _Clock("Flask: routing, contexts, headers, building the response"), _Clock("Flask likewise")
-        for hooks in (ours.before_request_funcs, ours.after_request_funcs):
-            for each in hooks.values():
-                each[:] = [clock.timed("metrics and the log line", hook) for hook in each]
         copied = Copied()
         serve(ours, (request for plan in plans for request in plan.take(1)))
         serve(ceiling, copied.take(10))

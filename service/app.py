@@ -8,7 +8,6 @@ from jinja2 import ChoiceLoader, PackageLoader
 from service.api import audits, cases, evidence, fortunes, log, meta, play, players, reasons, record, rulesets, tables
 from service.api.dispatch import Application
 from service.api.routing import BODY_LIMIT, install_errors, install_headers
-from service.running import observe
 from service.web import pages
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ def create_app(deps: "Deps") -> Application:
     app.jinja_env.autoescape = True
     app.jinja_loader = ChoiceLoader([PackageLoader("service"), PackageLoader("service", "web/templates")])
     meta.everything.install(app, deps)
-    observe.watch_requests(app)
     install_headers(app)
     install_errors(app, _told, lambda error, language: play.stale(deps, error, language), evidence.refusal)
     return app

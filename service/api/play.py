@@ -18,7 +18,7 @@ from service import commands
 from service.access import NotYourSeat, View, WhichSeat, acting_seat
 from service.api import present, problems, shapes
 from service.api.problems import Problem
-from service.api.routing import Api, Call, address, after_writing, not_modified, reply, sent, tagged, unchanged
+from service.api.routing import Answer, Api, Call, address, after_writing, not_modified, reply, sent, tagged, unchanged
 from service.api.signed import sealed_of
 from service.api.tables import at, idempotency_key, seen
 from service.commands import Accepted, Stale
@@ -157,7 +157,7 @@ def show_actions(call: Call, game_id: bytes) -> Response:
     takes=("If-Match", "Idempotency-Key"),
     statuses={200: ("The dry run's answer: it would be accepted.", shapes.Checked)},
 )  # fmt: skip
-def act(call: Call, game_id: bytes) -> Response:
+def act(call: Call, game_id: bytes) -> Response | Answer:
     """Act: the event, once it is durable, with the game after it.
 
     Say which version the action is meant for, by `expected_version` or If-Match. With an Idempotency-Key a retry gets
@@ -210,7 +210,7 @@ def _without(member: str) -> Problem:
     return Problem("invalid-body", {}, {"errors": [{"pointer": "", "detail": detail}]})
 
 
-def _act_signed(call: Call, game_id: bytes, sealed: Sealed) -> Response:
+def _act_signed(call: Call, game_id: bytes, sealed: Sealed) -> Answer:
     if call.body.action is not UNSET or call.body.expected_version is not UNSET:
         raise Problem("invalid-body", {}, {"errors": [{"pointer": "/signed", "detail": "nothing goes beside it"}]})
     game, signed = seen(call, game_id).game, sealed.action
@@ -282,7 +282,7 @@ def parse(rules: Rules[Any], data: msgspec.Raw) -> Action:
     return rules.parse(members.pop("type"), members)
 
 
-def _accepted(call: Call, done: Accepted) -> Response:
+def _accepted(call: Call, done: Accepted) -> Answer:
     position = done.position
     with after_writing():
         names = present.player_names(call.deps, position)
@@ -299,7 +299,7 @@ def _accepted(call: Call, done: Accepted) -> Response:
     headers = {"ETag": tagged(position.version)}
     if done.again:
         headers["Idempotency-Replayed"] = "true"
-    return reply(shown, 201, headers, call.language)
+    return Answer(shown, 201, headers, call.language)
 
 
 def _illegal(call: Call, game_id: bytes, seat: int, error: Illegal) -> Problem:
@@ -351,7 +351,7 @@ def stale(deps: "Deps", error: Stale, language: str) -> Problem:
     problems=(*_NOT_PLAYED, *_SIGNED, "seat-not-found", "illegal", "stale"),
     headers=("ETag", "Idempotency-Replayed"),
 )
-def resign(call: Call, game_id: bytes, seat: int) -> Response:
+def resign(call: Call, game_id: bytes, seat: int) -> Answer:
     """Leave a running game for good: the seat keeps what it won, blocks nobody, and is skipped from now on.
 
     A seat in self-custody sends what it signed.
@@ -384,7 +384,7 @@ def _own(call: Call, game_id: bytes, seat: int) -> None:
     problems=(*_NOT_PLAYED, "signature-wrong", "stale", "idempotency-key-reused"),
     headers=("ETag", "Idempotency-Replayed"),
 )
-def reveal(call: Call, game_id: bytes) -> Response:
+def reveal(call: Call, game_id: bytes) -> Answer:
     """Reveal the first link of a seat in self-custody, once the table is started. Behind the last one play begins.
 
     A seat that does not within `reveal_seconds` is freed, and the table is open again.
@@ -403,7 +403,7 @@ def reveal(call: Call, game_id: bytes) -> Response:
     problems=(*_NOT_PLAYED, "signature-wrong", "stale", "idempotency-key-reused"),
     headers=("ETag", "Idempotency-Replayed"),
 )
-def sign_off(call: Call, game_id: bytes) -> Response:
+def sign_off(call: Call, game_id: bytes) -> Answer:
     """Vouch for how a game ended, by a seat in self-custody. Behind the last one the game is closed.
 
     A game is closed after `signoff_seconds` without an event, whoever signed off.
@@ -411,7 +411,7 @@ def sign_off(call: Call, game_id: bytes) -> Response:
     return _sealed(call, game_id, "signoff", commands.sign_off)
 
 
-def _sealed(call: Call, game_id: bytes, kind: str, command: Callable[..., Accepted]) -> Response:
+def _sealed(call: Call, game_id: bytes, kind: str, command: Callable[..., Accepted]) -> Answer:
     sealed = sealed_of(call.body, kind)
     assert sealed is not None, "the body's form asks for both members"
     _own(call, game_id, sealed.action.seat)
@@ -428,7 +428,7 @@ def _sealed(call: Call, game_id: bytes, kind: str, command: Callable[..., Accept
     problems=(*_NOT_PLAYED, "seat-not-found", "signature-unexpected"),
     headers=("ETag",),
 )
-def hand_over(call: Call, game_id: bytes, seat: int) -> Response:
+def hand_over(call: Call, game_id: bytes, seat: int) -> Answer:
     """Give up self-custody: from here on the caller's seat plays unsigned, as after the loss of its key.
 
     Every verdict on the game says so.
@@ -449,7 +449,7 @@ def hand_over(call: Call, game_id: bytes, seat: int) -> Response:
     problems=(*_NOT_PLAYED, "not-your-turn", "no-clock", "too-early"),
     headers=("ETag",),
 )
-def claim_turn(call: Call, game_id: bytes) -> Response:
+def claim_turn(call: Call, game_id: bytes) -> Answer:
     """Claim the turn of an absent seat, once the table's `turn_seconds` are over.
 
     Any seat may. What follows was chosen at creation (`absence`): the turn passes, a bot plays on, or the table is

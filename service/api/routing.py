@@ -8,13 +8,17 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
 from flask import Flask, Response, g, request
-from werkzeug.datastructures import ETags
+from werkzeug.datastructures import ETags, LanguageAccept
 from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_accept_header
 from werkzeug.routing import BaseConverter
 
 from events.log import OutcomeUnknown, Unavailable
@@ -36,12 +40,16 @@ Auth = Literal["nobody", "anybody", "player", "recent player"]
 """Who may call: ``nobody`` looks at no token; ``anybody`` may have one; the others must, and ``recent player`` may be
 remembered for a second, for the one route that has to be fast."""
 
+Handler = Callable[..., "Response | Answer"]
+
 JSON: Final = "application/json"
 BODY_LIMIT: Final = 65_536
 _QUERIES: Final = 100
 """Most queries of a route that are remembered, read: there are few ways to ask."""
 EXPOSED: Final = "ETag, Link, Location, Retry-After, RateLimit, RateLimit-Policy, Idempotency-Replayed"
 _encoder = msgspec.json.Encoder()
+_environ: ContextVar["WSGIEnvironment"] = ContextVar("environ")
+"""That of the request which is being answered."""
 
 
 @dataclass(slots=True)
@@ -69,7 +77,7 @@ class Route:
 
     method: str
     path: str
-    handler: Callable[..., Response]
+    handler: Handler
     tag: str
     auth: Auth
     query: type[msgspec.Struct]
@@ -166,10 +174,10 @@ class Api:
         takes: tuple[str, ...] = (),
         statuses: Mapping[int, tuple[str, Any]] = {},
         accepts: Mapping[str, Any] = {},
-    ) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
+    ) -> Callable[[Handler], Handler]:
         """Declare the decorated function as the handler of a route."""
 
-        def declare(handler: Callable[..., Response]) -> Callable[..., Response]:
+        def declare(handler: Handler) -> Handler:
             self.routes.append(
                 Route(
                     method=method,
@@ -258,14 +266,14 @@ PATTERNS: Final = {
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _view(route: Route, deps: "Deps") -> Callable[..., Response]:
+def _view(route: Route, deps: "Deps") -> Handler:
     handler, auth, query_type = route.handler, route.auth, route.query
     queries: dict[str, Any] = {"": query_type()}
     hexed = [name for name, converter in route.parameters if converter == "id"]
     writes_on, limit = route.writes_on, route.limit
     decode = None if route.body is None else _decoder(route.body)
 
-    def view(**ids: Any) -> Response:
+    def view(**ids: Any) -> "Response | Answer":
         call = Call(deps, _caller(deps, auth), "en")
         if limit is not None:
             deps.limits.admit(limit, call.caller.player, address(deps))
@@ -307,14 +315,14 @@ def _holder(deps: "Deps", auth: Auth, token: str) -> bytes | None:
 
 
 def sent(name: str) -> str | None:
-    """A header of the request by its WSGI name: five times as fast as through its mapping."""
-    value: str | None = request.environ.get(name)
+    """A header of the request by its WSGI name: many times as fast as through Flask."""
+    value: str | None = _environ.get().get(name)
     return value
 
 
 def address(deps: "Deps") -> str:
     """Where the request comes from, as `limits.address_of` tells it."""
-    return address_of(request.environ, deps.config.proxies)
+    return address_of(_environ.get(), deps.config.proxies)
 
 
 def bearer() -> str:
@@ -340,10 +348,15 @@ def language() -> str:
 
 def preferred_language() -> str:
     """What Accept-Language likes best, or English."""
-    if sent("HTTP_ACCEPT_LANGUAGE") is not None:
-        for tag, quality in request.accept_languages:  # best first
-            if quality > 0 and (spoken := tag.partition("-")[0].lower()) in LANGUAGES:
-                return spoken
+    header = sent("HTTP_ACCEPT_LANGUAGE")
+    return "en" if header is None else _liked_best(header)
+
+
+@lru_cache(1_000)
+def _liked_best(header: str) -> str:
+    for tag, quality in parse_accept_header(header, LanguageAccept):  # best first
+        if quality > 0 and (spoken := tag.partition("-")[0].lower()) in LANGUAGES:
+            return spoken
     return "en"
 
 
@@ -371,7 +384,7 @@ def _query(form: type[msgspec.Struct], known: dict[str, Any]) -> Any:
 def _body(data: bytes, decode: Callable[[bytes], Any], route: Route) -> Any:
     if not data and route.body_optional:
         data = b"{}"
-    elif request.environ.get("CONTENT_TYPE") != JSON and request.mimetype != JSON:
+    elif sent("CONTENT_TYPE") != JSON and request.mimetype != JSON:
         raise Problem("unsupported-media-type", members={"accepts": [JSON]}, headers={"Accept": JSON})
     try:
         return decode(data)
@@ -390,7 +403,7 @@ def read_body() -> bytes:
     length = sent("CONTENT_LENGTH") or ""
     known = length.isascii() and length.isdecimal() and sent("HTTP_TRANSFER_ENCODING") is None
     if known and len(length) < 9 and int(length) <= BODY_LIMIT:
-        data: bytes = request.environ["wsgi.input"].read(int(length))
+        data: bytes = _environ.get()["wsgi.input"].read(int(length))
         return data
     data = request.get_data(cache=False)
     if len(data) > BODY_LIMIT:
@@ -439,12 +452,35 @@ def reply(
     language: str | None = None,
 ) -> Response:
     """A JSON answer."""
+    return Response(_encoder.encode(body), status, _lines(headers, language), content_type=JSON)
+
+
+class Answer:
+    """A JSON answer as it is sent. A `Response` could still be changed, and takes twenty times as long."""
+
+    __slots__ = ("_data", "_headers", "status_code")
+    is_streamed: Final = False
+
+    def __init__(self, body: Any, status: int, headers: Mapping[str, str], language: str) -> None:
+        self._data, self.status_code = _encoder.encode(body), status
+        self._headers = _lines(headers, language)
+        self._headers += (("Content-Type", JSON), ("Content-Length", str(len(self._data))))
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        start_response(_STATUS[self.status_code], self._headers)
+        return (self._data,)
+
+
+_STATUS: Final = {status.value: f"{status.value} {status.phrase.upper()}" for status in HTTPStatus}
+
+
+def _lines(headers: Mapping[str, str], language: str | None) -> list[tuple[str, str]]:
     lines = [*headers.items()]
     if "Cache-Control" not in headers:
-        lines.append(("Cache-Control", "no-store" if request.method == "POST" else "private, no-cache"))
+        lines.append(("Cache-Control", "no-store" if sent("REQUEST_METHOD") == "POST" else "private, no-cache"))
     if language is not None:
         lines.append(("Content-Language", language))
-    return Response(_encoder.encode(body), status, lines, content_type=JSON)
+    return lines
 
 
 def tagged(version: int, *variant: str | None) -> str:
@@ -528,7 +564,11 @@ def install_headers(app: Flask) -> None:
             headers += [header for header in added if header[0] not in names]
             return start_response(status, headers, *error)
 
-        return inner(environ, start)
+        asked = _environ.set(environ)
+        try:
+            return inner(environ, start)
+        finally:
+            _environ.reset(asked)
 
     app.wsgi_app = outer  # type: ignore[method-assign]
 

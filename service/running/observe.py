@@ -6,12 +6,11 @@ supervisor sets before any of them imports this module.
 
 import os
 import time
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
-import structlog
-from flask import Flask, Response, g, request
 from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
@@ -24,6 +23,7 @@ from prometheus_client import (
 
 from events.log import Unavailable
 from events.redis_client import fsync_policy, replicas
+from service.running import logs
 
 if TYPE_CHECKING:
     from service.bootstrap import Deps
@@ -118,7 +118,7 @@ def _keyring(deps: "Deps") -> Check:
     return Check("keyring", not missing, f"missing: {', '.join(missing)}" if missing else "complete")
 
 
-# -- metrics and the hooks -------------------------------------------------------------------------------------------
+# -- metrics and the log ---------------------------------------------------------------------------------------------
 
 
 def metrics() -> bytes:
@@ -128,6 +128,15 @@ def metrics() -> bytes:
     registry = CollectorRegistry()
     multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
+
+
+class Told(Protocol):
+    """What is told of an answer."""
+
+    @property
+    def status_code(self) -> int: ...
+    @property
+    def is_streamed(self) -> bool: ...
 
 
 @cache
@@ -140,29 +149,13 @@ def _timer(route: str) -> Histogram:
     return REQUEST_SECONDS.labels(route)
 
 
-def watch_requests(app: Flask) -> None:
-    """Count, time and log every request by its route."""
-    log = structlog.get_logger()
-
-    @app.before_request
-    def begin() -> None:
-        g.started = time.perf_counter()
-
-    @app.after_request
-    def end(response: Response) -> Response:
-        route = request.url_rule.rule if request.url_rule else "none"
-        seconds = time.perf_counter() - g.get("started", time.perf_counter())
-        method = request.method if request.method in _METHODS else "other"
-        _counter(method, route, response.status_code).inc()
-        if not response.is_streamed:
-            _timer(route).observe(seconds)
-        if route not in ("/healthz", "/readyz", "/metrics"):
-            log.info(
-                "request",
-                method=method,
-                route=route,
-                status=response.status_code,
-                ms=round(seconds * 1000, 2),
-                args=request.view_args or {},
-            )
-        return response
+def answered(method: str, route: str, response: Told, args: Mapping[str, Any], started: float) -> None:
+    """Count, time and log a request by its route. ``started``: when it came, by `time.perf_counter`."""
+    seconds = time.perf_counter() - started
+    if method not in _METHODS:
+        method = "other"
+    _counter(method, route, response.status_code).inc()
+    if not response.is_streamed:
+        _timer(route).observe(seconds)
+    if route not in ("/healthz", "/readyz", "/metrics"):
+        logs.request(method=method, route=route, status=response.status_code, ms=round(seconds * 1000, 2), args=args)

@@ -5,13 +5,15 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from flask import Flask
-from flask.ctx import RequestContext
 
 from service.api import dispatch
-from service.api.dispatch import Application
+from service.running import observe
 
 Answer = tuple[str, list[tuple[str, str]], bytes]
+
+
+def _nothing(environ: Any) -> None:
+    """No act is recognised: everything goes the long way."""
 
 
 @pytest.fixture
@@ -19,8 +21,8 @@ def ways(house: Any) -> Callable[..., Iterator[Answer]]:
     """The answers to a request: (status, headers, body) over the short way, and then over the long one."""
 
     def answered(caller: Any, path: str, **request: Any) -> Iterator[Answer]:
-        for context in (Application.request_context, Flask.request_context):
-            with patch.object(Application, "request_context", context):
+        for recognised in (dispatch._of_an_act, _nothing):
+            with patch.object(dispatch, "_of_an_act", recognised):
                 answer = caller.post(path, **request)
             yield answer.status, list(answer.headers), answer.data
 
@@ -104,22 +106,37 @@ def test_what_is_accepted_is_answered_with_the_same_bytes_over_both_ways(table: 
 )  # fmt: skip
 def test_an_unusual_request_goes_the_long_way(table: Any, ways: Any, environ: dict[str, str]) -> None:
     asked = {"action": {"type": "fly"}, "expected_version": 1}
-    with patch.object(dispatch, "_Known", side_effect=AssertionError("the short way")):
+    with patch.object(dispatch, "_Contexts", side_effect=AssertionError("the short way")):
         short, long = ways(table.creator, f"{table.path}/actions", json=asked, environ_overrides=environ)
     assert short == long
 
 
 def test_an_act_goes_the_short_way_and_nothing_else_does(table: Any, house: Any) -> None:
-    contexts: list[type[RequestContext]] = []
-    made = Application.request_context
-
-    def seen(app: Application, environ: Any) -> RequestContext:
-        context = made(app, environ)
-        contexts.append(type(context))
-        return context
-
-    with patch.object(Application, "request_context", seen):
+    with patch.object(dispatch, "_Contexts", wraps=dispatch._Contexts) as short:
         assert table.first_legal().status_code == 201
+        assert short.call_count == 1
         house.player("Bob").get(f"{table.path}/actions")
-    assert contexts.count(dispatch._Known) == 1
-    assert len(contexts) > 3
+        house.nobody.get("/healthz")
+        table.creator.post(f"{table.path}/seats/1/resign")
+        assert short.call_count == 1
+
+
+def test_an_act_that_is_accepted_needs_no_request_of_flask(table: Any, house: Any) -> None:
+    legal, french = table.legal(), {"Accept-Language": "fr-CA, *;q=0.1"}
+    with patch.object(house.app, "request_class", side_effect=AssertionError("a request was made")):
+        answer = table.act(legal["actions"][0]["action"], legal["version"], **french)
+    assert (answer.status_code, answer.headers["Content-Language"]) == (201, "fr")
+
+
+def test_an_act_is_counted_and_logged_over_both_ways(table: Any, house: Any, ways: Any) -> None:
+    told: list[Any] = []
+
+    def answered(method: str, route: str, response: Any, args: Any, started: float) -> None:
+        told.append((method, route, response.status_code, response.is_streamed, args))
+
+    with patch.object(observe, "answered", answered):
+        list(ways(table.creator, f"{table.path}/actions", json={"action": {"type": "fly"}, "expected_version": 1}))
+        assert table.first_legal().status_code == 201
+    route = "/v1/games/<id:game_id>/actions"
+    posts = [one for one in told if one[0] == "POST"]
+    assert posts == [("POST", route, status, False, {"game_id": table.id}) for status in (422, 422, 201)]

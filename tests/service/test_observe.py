@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -136,6 +137,24 @@ def test_no_log_of_a_whole_game_holds_a_token_or_a_name(
     assert '"route":"/v1/games/<id:game_id>/actions"' in told
     assert ada.token not in told
     assert "Adalbert" not in told
+
+
+def test_the_line_of_a_request_is_what_structlog_would_write(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"method": "GET", "route": "/v1/games", "status": 200, "ms": 1.25, "args": {"name": "Bearer annals_x"}}
+    with configured("info"):
+        logs.request(**entry)
+        structlog.get_logger().info("request", **entry)
+    lean, whole = capsys.readouterr().err.splitlines()
+    assert "[redacted]" in lean
+    moment = re.compile(r'"timestamp":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z"')
+    assert moment.sub("", lean) == moment.sub("", whole)
+    assert moment.search(lean)
+
+
+def test_a_level_above_info_leaves_the_lines_of_requests_out(house: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with configured("warning"):
+        assert house.nobody.get("/v1/games").status_code == 200
+    assert capsys.readouterr().err == ""
 
 
 def test_an_unknown_level_is_refused() -> None:
