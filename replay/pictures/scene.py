@@ -13,9 +13,9 @@ from replay.words import Context, words
 
 T = TypeVar("T", bound=TurnState)
 
-TOLD: Final = 36
+TOLD: Final = 40
 """The height of the strip that tells what has just happened: always the same, so that nothing below it jumps."""
-LINES: Final = ((11.0, 2, 12.5), (9.5, 3, 10.0))
+LINES: Final = ((11.0, 2, 12.5), (9.5, 3, 10.5), (9.0, 4, 9.6))
 """How it is written: font size, most lines, from one line to the next; the last where all else is too large."""
 
 
@@ -24,6 +24,8 @@ class Scene(Generic[T]):
 
     game: ClassVar[str]
     """The game's name: ``donjon``."""
+    elsewhere: ClassVar[tuple[type[Happening], ...]] = ()
+    """What the picture shows in another place too: left out first, in this order, of what is too long to be told."""
 
     def __init__(self, rules: Rules[Any], state: T, language: str, happened: Sequence[Happening]) -> None:
         self.rules, self.state, self.happened = rules, state, happened
@@ -47,20 +49,23 @@ class Scene(Generic[T]):
     def told(self, y: float) -> tuple[Markup, float]:
         """What the last event brought about, in words, from ``y`` on; and its height, nothing where nothing did.
 
-        Of an event that is too long to be told in full, the last of what happened.
+        Of an event that is too long to be told in full, what stands `elsewhere` is left out, then what happened first.
         """
         if not self.happened:
             return Markup(""), 0
-        said = [self.words.happening(happening, self.context) for happening in self.happened]
-        whole, room = self.words.grammar.space.join(said), WIDTH - 20
-        (size, most, step), small = LINES
-        lines = folded(whole, size, room)
-        if len(lines) > most:
-            size, most, step = small
-            lines = folded(whole, size, room)
+        said = [(happening, self.words.happening(happening, self.context)) for happening in self.happened]
+        join, room = self.words.grammar.space.join, WIDTH - 20
+        whole = join(text for _, text in said)
+        laid = ((size, most, step, folded(whole, size, room)) for size, most, step in LINES)
+        size, most, step, lines = min(laid, key=lambda one: max(len(one[3]) - one[1], 0))
+        spare, mark = [one for sort in self.elsewhere for one in said if isinstance(one[0], sort)], ""
         while len(lines) > most and len(said) > 1:
-            del said[0]
-            lines = folded("… " + self.words.grammar.space.join(said), size, room)
+            if spare:
+                said.remove(spare.pop(0))
+            else:
+                del said[0]
+                mark = "… "
+            lines = folded(mark + join(text for _, text in said), size, room)
         if len(lines) > most:
             lines[most - 1 :] = [lines[most - 1] + " …"]
         top = (TOLD - step * (len(lines) - 1) + 0.72 * size) / 2

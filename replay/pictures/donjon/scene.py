@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from engine.donjon import happenings as told
 from engine.donjon.components import MONSTERS, WEAPONS
 from engine.donjon.state import Hero, State
 from replay.pictures import scene
@@ -23,6 +24,7 @@ class Scene(scene.Scene[State]):
     """A position of Le Donjon."""
 
     game = "donjon"
+    elsewhere = (told.TokenRevealed, told.Encounter, told.FightBegan, told.DragonSlain, told.GameOver)
 
     # -- words -----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from markupsafe import Markup
 
 from engine.bags import Bag
+from engine.dungeon_roll import happenings as told
 from engine.dungeon_roll.components import DELVES, DUNGEON_FACES, PARTY_FACES, TREASURES
 from engine.dungeon_roll.delving import heroes_left
 from engine.dungeon_roll.heroes import HEROES, Side
@@ -75,6 +76,7 @@ class Scene(scene.Scene[State]):
     """A position of Dungeon Roll."""
 
     game = GAME
+    elsewhere = (told.PhaseEntered, told.LevelCleared, told.GameOver, told.LevelBegan)
 
     @cached_property
     def forms(self) -> dict[str, Form]:
