@@ -9,8 +9,7 @@ import hashlib
 import ipaddress
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import redis
@@ -217,20 +216,19 @@ class Limits:
 class Stream:
     """A live stream's place among those that are open."""
 
+    __slots__ = ("_counted", "_names")
+
     def __init__(self, counted: Counter[str], names: tuple[str, ...]) -> None:
         self._counted, self._names = counted, names
 
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Around its life."""
+    def __enter__(self) -> None:
         self._counted.update(self._names)
-        try:
-            yield
-        finally:
-            self._counted.subtract(self._names)
-            for name in self._names:
-                if self._counted[name] <= 0:
-                    del self._counted[name]
+
+    def __exit__(self, *raised: object) -> None:
+        self._counted.subtract(self._names)
+        for name in self._names:
+            if self._counted[name] <= 0:
+                del self._counted[name]
 
 
 def address_of(environ: "WSGIEnvironment", proxies: int) -> str:

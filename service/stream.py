@@ -15,8 +15,8 @@ import threading
 import time
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -30,7 +30,7 @@ from events.log import Archived, Damage, EventLog, Unavailable, whole
 from replay.position import Finding, Position
 from service.access import Caller, View, delay_ms
 from service.clock import Clock
-from service.limits import Stream, address_of
+from service.limits import address_of
 from service.positions import NotFound, Positions
 from service.running.observe import DELIVERY_SECONDS, WATCHERS
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Variant = Hashable
 """For whom a frame is written: equal variants get equal bytes."""
+Place = AbstractContextManager[object]
+"""What is held as long as a stream is open."""
 Render = Callable[[Position, Event, list[Happening], Any], bytes]
 """The JSON of an event for a variant, from the position after it and what happened."""
 
@@ -49,6 +51,7 @@ CHUNK: Final = 64
 """Frames that are written at once while a watcher catches up."""
 MOST_OWN_GAMES: Final = 500
 """Games of one player that one `/v1/me/stream` follows."""
+_NO_PLACE: Final = nullcontext()
 _RECHECK_S: Final = 1.0
 _AT_ONCE: Final = 128
 """Watchers to whom a frame is sent before others have a turn."""
@@ -92,6 +95,13 @@ class Line(Protocol):
 
         :raises OSError: the connection is gone, or the other side reads nothing.
         """
+
+
+class Connection(Line, Protocol):
+    """One that leaves the web server with a live stream."""
+
+    def hand_over(self, frames: Generator[bytes]) -> Iterator[bytes]:
+        """The body for the server to send: the beginning; the rest is sent when it has let go of the request."""
 
 
 @dataclass(slots=True, eq=False)
@@ -181,38 +191,41 @@ class Hub:
         delay_ms: int | None = 0,
         line: Line | None = None,
         chunked: bool = False,
-    ) -> Iterator[bytes]:
+        place: Place = _NO_PLACE,
+    ) -> Generator[bytes]:
         """The frames of the events after version ``after``, then those to come, until the game is closed.
 
         While it is played, each event comes ``delay_ms`` after it was written, or (None) not before the close. Frames
-        may go out on ``line`` instead, ``chunked`` as HTTP/1.1 has it, while the iterator is waited for.
+        may go out on ``line`` instead, ``chunked`` as HTTP/1.1 has it, while the iterator is waited for. The ``place``
+        is held as long as it lives.
         """
-        yield _OPENING
-        if not self._start():
-            return
-        watcher = _Watcher(after, variant, line if delay_ms == 0 else None, chunked)
-        with self._joined(game_id, watcher) as channel:
-            while not self._closing.is_set():
-                watcher.wake.clear()
-                if watcher.rest and line is not None:
-                    rest, watcher.rest = watcher.rest, b""
-                    line.sendall(rest)
-                closed, upto, due_s = channel.visible(self._clock(), delay_ms)
-                if watcher.cursor < upto:
-                    try:
+        with place:
+            yield _OPENING
+            if not self._start():
+                return
+            watcher = _Watcher(after, variant, line if delay_ms == 0 else None, chunked)
+            channel = self._admit(game_id, watcher)
+            try:
+                while not self._closing.is_set():
+                    watcher.wake.clear()
+                    if watcher.rest and line is not None:
+                        rest, watcher.rest = watcher.rest, b""
+                        line.sendall(rest)
+                    closed, upto, due_s = channel.visible(self._clock(), delay_ms)
+                    if watcher.cursor < upto:
                         for version, chunk in self._chunks(channel, watcher.cursor, upto, variant):
                             yield chunk
                             watcher.cursor = version
-                    except Unavailable:  # the watcher stays, and is told the rest when the database is back
-                        self._closing.wait(_RECHECK_S)
-                        yield HEARTBEAT
-                elif closed:
-                    yield _end(channel.position)
-                    return
-                elif not self._woken(watcher, self._patience(channel, due_s)):
-                    self._check(channel)
-                    if watcher.cursor == upto and not watcher.rest and (due_s is None or due_s >= self._heartbeat_s):
-                        yield HEARTBEAT
+                    elif closed:
+                        yield _end(channel.position)
+                        return
+                    elif not self._woken(watcher, self._patience(channel, due_s)):
+                        self._check(channel)
+                        quiet = watcher.cursor == upto and not watcher.rest
+                        if quiet and (due_s is None or due_s >= self._heartbeat_s):
+                            yield HEARTBEAT
+            finally:
+                self._dismiss(game_id, channel, watcher)
 
     def _woken(self, watcher: _Watcher, patience_s: float) -> bool:
         watcher.waiting = True
@@ -221,37 +234,38 @@ class Hub:
         finally:
             watcher.waiting = False
 
-    def watch_own(self, player: bytes, games: Iterable[bytes]) -> Iterator[bytes]:
+    def watch_own(self, player: bytes, games: Iterable[bytes], place: Place = _NO_PLACE) -> Generator[bytes]:
         """For a player: `started`, `your-turn` and `finished` of the games where they sit, now and from now on.
 
         Begins with a `your-turn` for each seat of theirs that is to act: whoever comes back misses nothing.
         """
-        yield _OPENING
-        own = _Own(player, dict.fromkeys(games, False))
-        with self._lock:
-            self._own.add(own)
-        WATCHERS.inc()
-        try:
-            if not self._start():
-                return
-            while not self._closing.is_set():
-                own.wake.clear()
-                for game_id, new in own.take():
-                    if len(own.seen) < MOST_OWN_GAMES:
-                        yield from self._enter(own, game_id, new=new)
-                chunk = b"".join(frame for game_id in list(own.seen) for frame in self._news(own, game_id))
-                if chunk:
-                    yield chunk
-                elif not own.found and not own.wake.wait(self._heartbeat_s):
-                    for channel, _ in own.seen.values():
-                        self._check(channel)
-                    yield HEARTBEAT
-        finally:
-            WATCHERS.dec()
+        with place:
+            yield _OPENING
+            own = _Own(player, dict.fromkeys(games, False))
             with self._lock:
-                self._own.discard(own)
-            for game_id in list(own.seen):
-                self._leave(game_id, own.seen.pop(game_id)[0], None, own.wake)
+                self._own.add(own)
+            WATCHERS.inc()
+            try:
+                if not self._start():
+                    return
+                while not self._closing.is_set():
+                    own.wake.clear()
+                    for game_id, new in own.take():
+                        if len(own.seen) < MOST_OWN_GAMES:
+                            yield from self._enter(own, game_id, new=new)
+                    chunk = b"".join(frame for game_id in list(own.seen) for frame in self._news(own, game_id))
+                    if chunk:
+                        yield chunk
+                    elif not own.found and not own.wake.wait(self._heartbeat_s):
+                        for channel, _ in own.seen.values():
+                            self._check(channel)
+                        yield HEARTBEAT
+            finally:
+                WATCHERS.dec()
+                with self._lock:
+                    self._own.discard(own)
+                for game_id in list(own.seen):
+                    self._leave(game_id, own.seen.pop(game_id)[0], None, own.wake)
 
     def close(self) -> None:
         """End all streams; their clients come back by themselves, elsewhere."""
@@ -268,32 +282,36 @@ class Hub:
         return self._heartbeat_s if due_s is None else min(self._heartbeat_s, max(due_s, 0.001))
 
     def _chunks(self, channel: Channel, cursor: int, upto: int, variant: Variant) -> Iterator[tuple[int, bytes]]:
-        """(version, frames up to it) from ``cursor`` to ``upto``: out of the channel, or else out of the log."""
+        """(version, frames up to it) from ``cursor`` to ``upto``: out of the channel, or else out of the log, as far as
+        it can be read; who stays is told the rest when the database is back."""
         if (frames := channel.since(cursor, upto, variant)) is not None:
             yield upto, b"".join(frames)
             return
         chunk: list[bytes] = []
-        for position, event, happenings in self._positions.walk(channel.position.game_id, cursor, upto):
-            chunk.append(frame(self._render(position, event, happenings, variant), id=event.seq))
-            if len(chunk) == CHUNK:
-                yield event.seq, b"".join(chunk)
-                chunk = []
-        yield upto, b"".join(chunk)
+        try:
+            for position, event, happenings in self._positions.walk(channel.position.game_id, cursor, upto):
+                chunk.append(frame(self._render(position, event, happenings, variant), id=event.seq))
+                if len(chunk) == CHUNK:
+                    yield (cursor := event.seq), b"".join(chunk)
+                    chunk = []
+            yield upto, b"".join(chunk)
+        except Unavailable:
+            self._closing.wait(_RECHECK_S)
+            yield cursor, HEARTBEAT
 
     # -- channels ----------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _joined(self, game_id: bytes, watcher: _Watcher) -> Iterator[Channel]:
+    def _admit(self, game_id: bytes, watcher: _Watcher) -> Channel:
         channel = self._join(game_id, watcher.variant, watcher.wake)
         if watcher.line is not None:
             channel.direct.add(watcher)
         WATCHERS.inc()
-        try:
-            yield channel
-        finally:
-            WATCHERS.dec()
-            channel.direct.discard(watcher)
-            self._leave(game_id, channel, watcher.variant, watcher.wake)
+        return channel
+
+    def _dismiss(self, game_id: bytes, channel: Channel, watcher: _Watcher) -> None:
+        WATCHERS.dec()
+        channel.direct.discard(watcher)
+        self._leave(game_id, channel, watcher.variant, watcher.wake)
 
     def _join(self, game_id: bytes, variant: Variant | None, wake: threading.Event) -> Channel:
         with self._lock:
@@ -572,10 +590,9 @@ def game_stream(deps: "Deps", view: View, caller: Caller, after: int, language: 
     assert create is not None
     delay = 0 if view.seats or caller.sees_all else delay_ms(create.watching)
     place = deps.limits.stream(caller.player, address_of(request.environ, deps.config.proxies))
-    connection = request.environ.get("gunicorn.socket")
-    line = connection if getattr(connection, "plain", False) else None
+    line = _line()
     chunked = request.environ["SERVER_PROTOCOL"] == "HTTP/1.1"
-    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay, line, chunked), place)
+    return _streamed(hub_of(deps).watch(view.game.id, after, language, delay, line, chunked, place), line)
 
 
 def own_stream(deps: "Deps", player: bytes) -> Response:
@@ -584,15 +601,17 @@ def own_stream(deps: "Deps", player: bytes) -> Response:
     page = deps.index.games(player=player.hex(), status="playing", private=True, limit=MOST_OWN_GAMES)
     open_page = deps.index.games(player=player.hex(), status="open", private=True, limit=MOST_OWN_GAMES)
     games = [bytes.fromhex(row.game_id) for row in (*page.rows, *open_page.rows)]
-    return _streamed(hub_of(deps).watch_own(player, games), place)
+    return _streamed(hub_of(deps).watch_own(player, games, place), _line())
 
 
-def _streamed(frames: Iterator[bytes], place: Stream) -> Response:
+def _line() -> Connection | None:
+    """The connection of the request, where it is one that can be had past the server."""
+    connection = request.environ.get("gunicorn.socket")
+    return connection if getattr(connection, "plain", False) else None
+
+
+def _streamed(frames: Generator[bytes], line: Connection | None) -> Response:
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     kind = f"{MEDIA_TYPE}; charset=utf-8"
-    return Response(_counted(frames, place), headers=headers, content_type=kind, direct_passthrough=True)
-
-
-def _counted(frames: Iterator[bytes], place: Stream) -> Iterator[bytes]:
-    with place.counted():
-        yield from frames
+    body = frames if line is None else line.hand_over(frames)
+    return Response(body, headers=headers, content_type=kind, direct_passthrough=True)

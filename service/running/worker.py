@@ -7,11 +7,14 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import gevent
+import gevent.pool
+import gevent.socket
+from gunicorn import util  # type: ignore[import-untyped]
 from gunicorn.http.errors import (  # type: ignore[import-untyped]
     InvalidResponseHeader,
     InvalidResponseHeaderName,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from service.api.dispatch import Application
 
 _config = Config.read(os.environ)
+gevent.config.track_greenlet_tree = False  # else each keeps who made it, which nobody asks
 _GARBAGE: Final = (20_000, 5, 5)
 """When the collector looks for cycles: a request makes hundreds of objects and hardly a cycle, a replay that is let go
 is one of thousands."""
@@ -103,13 +107,40 @@ class _Whole:
     """A connection on which the first thing to be sent waits for the second: each packet costs both sides a system
     call, and whoever waits for it a turn of the processor. Who reads nothing for ANNALS_PATIENCE_S is gone."""
 
-    def __init__(self, sock: Any, plain: bool) -> None:
-        self._sock = sock
+    __slots__ = ("_first", "_request", "_sock", "frames", "plain")
+
+    def __init__(self, sock: Any, request: Any, plain: bool) -> None:
+        self._sock, self._request = sock, request
         self.plain = plain
         """Is what is sent what goes out, without TLS?"""
         self._first: bytes | None = b""
+        self.frames: Generator[bytes] | None = None
+        """What is left of a live stream once Gunicorn has done its part."""
+
+    def hand_over(self, frames: Generator[bytes]) -> Iterator[bytes]:
+        """The body of a live stream as Gunicorn sends it: its beginning alone. The rest is sent past Gunicorn, which
+        would keep all that a request takes for as long as the stream is open; its end is that of the connection."""
+        self._request.must_close = True
+        with suppress(StopIteration):
+            try:
+                yield next(frames)
+            except GeneratorExit:
+                frames.close()
+                raise
+            self.frames = frames
+
+    def past_server(self) -> Generator[bytes]:
+        """Leave Gunicorn's hands, which close what they know: the rest of the stream, to be sent by the caller."""
+        assert self.frames is not None
+        self._request.body = None  # which knows its request: they would stay until the collector comes
+        frames, self.frames, self._request = self.frames, None, None
+        known = self._sock
+        self._sock = gevent.socket.socket(known.family, known.type, known.proto, fileno=known.detach())
+        return frames
 
     def sendall(self, data: bytes) -> None:
+        if self.frames is not None:  # Gunicorn says that the answer is over
+            return
         if self._first == b"":
             self._first = data
         elif self._first is None:
@@ -162,6 +193,12 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         self._clients: dict[Any, Any] = {}
         self._silent: dict[Any, float] = {}
         self._served: set[Any] = set()
+        self._streams = gevent.pool.Pool(self.worker_connections)
+
+    def run(self) -> None:
+        """Serve until told to stop, and streams to their ends."""
+        super().run()
+        self._streams.join(self.cfg.graceful_timeout)
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve one connection, in a greenlet of its own."""
@@ -177,11 +214,28 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         """As Gunicorn does it, with the head of the answer in the same packet as the beginning of its body."""
         self._served.add(gevent.getcurrent())
         req.body = _Prompt(req)
-        whole = _Whole(sock, not self.cfg.is_ssl)
+        whole = _Whole(sock, req, not self.cfg.is_ssl)
         try:
             super().handle_request(listener_name, req, whole, addr)
         finally:
             whole.flush()
+            if whole.frames is not None:
+                self._streams.spawn(self._go_on, whole, whole.past_server(), req.version > (1, 0))
+
+    def _go_on(self, line: _Whole, frames: Generator[bytes], chunked: bool) -> None:
+        """Send the rest of a live stream, in a greenlet that keeps nothing else, and end the connection."""
+        try:
+            for data in frames:
+                util.write(line, data, chunked)
+            if chunked:
+                util.write_chunk(line, b"")
+        except OSError:
+            pass  # the watcher is gone
+        except Exception:
+            self.log.exception("Error in a live stream")
+        finally:
+            frames.close()
+            line.close()
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Answer what is no request, or failed outside the application, with a problem, as all else is refused.

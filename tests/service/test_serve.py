@@ -267,6 +267,7 @@ def test_ctrl_c_stops_everything_within_seconds_and_leaves_nothing(service: Serv
         next(lines)
         assert len(service.processes()) >= 5, "supervisor, web server, two workers, clerk, database"
         status, seconds = service.stop(signal.SIGINT)
+        assert "event: end" not in list(lines), "it ends whole all the same, else this raises"
     assert status == 0, service.log()
     assert seconds < 30
     assert service.processes() == []
@@ -562,6 +563,42 @@ def test_a_watcher_that_is_gone_is_let_go(shown: Service) -> None:
             next(kept[-1])
         until(lambda: gauge(shown, "annals_watchers") == 10)
     until(lambda: gauge(shown, "annals_watchers") == 0)
+
+
+def unchunked(body: bytes) -> bytes:
+    """What a body in chunks says, which must be whole, and followed by nothing."""
+    said = b""
+    while True:
+        size, _, body = body.partition(b"\r\n")
+        chunk, end, body = body[: int(size, 16)], body[int(size, 16) :][:2], body[int(size, 16) + 2 :]
+        assert end == b"\r\n"
+        if not chunk:
+            assert body == b""
+            return said
+        said += chunk
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+def test_a_live_stream_is_whole_to_its_end_and_ends_with_its_connection(shown: Service, version: str) -> None:
+    player = Player(shown).sits_down()
+    host, _, port = shown.url.removeprefix("http://").partition(":")
+    asked = f"GET {player.game}/events HTTP/{version}\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(asked.encode())
+        answer = b""
+        while b"id: 5\n" not in answer:  # from here on they come as they happen
+            answer += connection.recv(65_536)
+        player.acts_until(1)
+        player.call("POST", f"{player.game}/seats/1/resign")
+        while part := connection.recv(65_536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"\r\nConnection: close\r\n" in head + b"\r\n"
+    said = (unchunked(body) if version == "1.1" else body).decode()
+    events = player.call("GET", player.game).json()["version"]
+    assert re.findall("^id: ([0-9]+)$", said, re.MULTILINE) == [str(number + 1) for number in range(events)]
+    assert said.startswith("retry: ")
+    assert said.split("\n\n")[-2].startswith("event: end\n")
 
 
 def test_a_player_hears_of_their_turn_on_a_stream_of_their_own(shown: Service) -> None:
