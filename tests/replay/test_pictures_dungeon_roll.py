@@ -275,7 +275,8 @@ def test_level_delve_phase_and_lair_are_told() -> None:
             for phase in DELVING
             if "active" in str(getattr(ids[f"phase-{phase}"].find(f"{SVG}rect"), "attrib", {}).get("class"))
         ]
-        assert on == ([state.phase] if state.phase in DELVING else [])
+        lit = state.resume if state.phase == "discarding" else state.phase
+        assert on == ([lit] if lit in DELVING else [])
         least = state.seat.side.dragon_at
         awake = len(state.delve.lair) >= least
         said = [f"{len(state.delve.lair)}/{least}", "awake!" if awake else "asleep"]
@@ -323,7 +324,7 @@ def test_a_rim_is_around_what_a_legal_action_uses_or_may_name_and_around_nothing
         if "potions" in legal:
             expected |= set(state.delve.showing("potion"))
         root = drawn(sample)
-        rimmed = re.compile(r"(party|dungeon|temp|treasure)-|(dragon|specialty|ultimate)$")
+        rimmed = re.compile(r"(party|dungeon|temp|treasure|hero)-|(dragon|specialty|ultimate)$")
         expected = {identity for identity in expected & by_id(root).keys() if rimmed.match(identity)}
         assert sum(rect.get("class") == "pick" for rect in root.iter(f"{SVG}rect")) == len(expected)
         rims.update(identity.rstrip("0123456789") for identity in expected)

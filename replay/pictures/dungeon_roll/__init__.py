@@ -8,7 +8,7 @@ that wait; ``dragon`` and ``lair``; ``party``, ``graveyard``, ``removed``, ``scr
 ``panel-SEAT``; ``told`` what has just happened, in words; and the buttons: ``begin``, ``keep-party``, ``reroll-party``,
 ``proceed``, ``flee``, ``retire``, ``seek-glory``. The four of a delve always stand there, as outlines where they are
 refused; where no delve begins, ``begin`` is the line that says what the game waits for. A golden rim is around every
-die, treasure and power that a legal action uses or may name.
+die, hero, treasure and power that a legal action uses or may name.
 """
 
 from collections.abc import Sequence

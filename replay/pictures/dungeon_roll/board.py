@@ -1,6 +1,6 @@
 """The table: level and phase, the dungeon with the dragon's lair, party and graveyard, the treasures in hand."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from markupsafe import Markup
@@ -65,7 +65,7 @@ class Board:
     # -- level and phase -------------------------------------------------------------------------------------------
 
     def top(self) -> Markup:
-        """The level on its die, which delve it is, and the four phases with the one that is on."""
+        """The level on its die, which delve it is, and the four phases with the one that is on, or goes on later."""
         scene, delve = self.scene, self.delve
         number = self.state.seat.delves + 1
         said = scene.say("level", level=delve.level) if delve.level else scene.say("before-level")
@@ -81,8 +81,9 @@ class Board:
             write(scene.say("delve-short", delve=number, delves=DELVES), 43, 32, 11, "", 66),
         ]
         x = 112.0
+        resumes = self.state.resume if self.state.phase == "discarding" else ""
         for phase, icon in PHASES.items():
-            on = phase == self.state.phase
+            on, lit = phase == self.state.phase, phase in (self.state.phase, resumes)
             wide = 120 if on else 38
             inside = [scene.sheet.use(icon, 19 if on else wide / 2, 17, 0.4)]
             if on:
@@ -91,8 +92,8 @@ class Board:
                 tag(
                     "g",
                     title(scene.say(f"phase-name.{phase}")),
-                    tag("rect", class_="card active" if on else "refused", x=0, y=2, width=wide - 3, height=32, rx=8),
-                    tag("g", *inside, class_=None if on else "lost"),
+                    tag("rect", class_="card active" if lit else "refused", x=0, y=2, width=wide - 3, height=32, rx=8),
+                    tag("g", *inside, class_=None if lit else "lost"),
                     id=f"phase-{phase}",
                     transform=place(x, 0),
                 )
@@ -305,17 +306,18 @@ class Board:
             for name in names:
                 self.lay(*self.full(name))
             return
-        cards = [tag("g", *self.compact(name), id=f"hero-{name}", transform=place(2 + i % 3 * 117, 2 + i // 3 * 48))
+        cards = [tag("g", *self.compact(name), id=f"hero-{name}", transform=place(4 + i % 2 * 176, 4 + i // 2 * 40))
                  for i, name in enumerate(names)]  # fmt: skip
-        self.lay(joined(*cards), 4 + 48 * -(-len(names) // 3))
+        self.lay(joined(*cards), 4 + 40 * -(-len(names) // 2))
 
     def compact(self, name: str) -> Iterator[Markup]:
         """A hero to choose: crest and name."""
         scene, hero = self.scene, HEROES[name]
         yield title(f"{scene.term(name)}. {scene.specialty(hero.novice)} {self.about_ultimate(hero.novice)}")
-        yield tag("rect", class_="card", x=0, y=0, width=114, height=44, rx=7)
-        yield scene.crest(name, "novice" if hero.master else "legend", 19, 22, 0.46)
-        yield from name_of(scene.term(name), 37, 74)
+        yield scene.rim(f"hero-{name}", 0, 0, 168, 32, 7)
+        yield tag("rect", class_="card", x=0, y=0, width=168, height=32, rx=7)
+        yield scene.crest(name, "novice" if hero.master else "legend", 20, 16, 0.42)
+        yield write(scene.term(name), 40, 20.5, 13, "b", 122)
 
     def full(self, name: str) -> tuple[Markup, float]:
         """A hero to choose: crest, name, both powers in words; and how high it is."""
@@ -325,12 +327,13 @@ class Board:
         high = max(26 + 14 * len(lines), 50)
         parts = [
             title(f"{scene.term(name)}. {' '.join(powers)}"),
-            tag("rect", class_="card", x=1, y=0.5, width=SIDE_BY_SIDE - 2, height=high, rx=7),
+            scene.rim(f"hero-{name}", 4, 3.5, SIDE_BY_SIDE - 8, high - 3, 7),
+            tag("rect", class_="card", x=4, y=3.5, width=SIDE_BY_SIDE - 8, height=high - 3, rx=7),
             scene.crest(name, "novice" if hero.master else "legend", 26, min(high / 2, 30), 0.62),
             write(scene.term(name), 54, 17, 13.5, "b", SIDE_BY_SIDE - 62),
             *(write(line, 54, 32 + 14 * i, 11, "", SIDE_BY_SIDE - 60) for i, line in enumerate(lines)),
         ]
-        return tag("g", *parts, id=f"hero-{name}"), high + 4
+        return tag("g", *parts, id=f"hero-{name}"), high + 6
 
     def about_ultimate(self, side: Side) -> str:
         """A hero's ultimate by name and in words."""
@@ -355,10 +358,3 @@ class Board:
 def spot(index: int) -> tuple[float, float]:
     """Where a die of the level lies: five in a row."""
     return 6 + index % 5 * STEP, 7 + index // 5 * 48
-
-
-def name_of(name: str, x: float, room: float) -> Iterable[Markup]:
-    """A name on one line or two."""
-    lines = folded(name, 12.5 * 1.08, room)
-    start = 27 if len(lines) == 1 else 20
-    return [write(line, x, start + i * 14, 12.5, "b", room) for i, line in enumerate(lines[:3])]

@@ -120,7 +120,7 @@ class Panel:
         """Crest, name, side, experience; specialty and ultimate in words, and whether they are used."""
         scene, seat, delve = self.scene, self.state.seat, self.state.delve
         side, sort = seat.side, standing(seat)
-        master = HEROES[seat.hero].master
+        novice, master = HEROES[seat.hero].novice, HEROES[seat.hero].master
         y = 60.0
         boxes = []
         for target, head, said, chip in self.powers(side):
@@ -132,7 +132,7 @@ class Panel:
             y += 17
         box = card(y, lit=True, corner=8)
         steps = scene.sheet.pips("star", "no-star", min(seat.xp, MASTER_XP), MASTER_XP, 74, 46, 14, 0.21)
-        sides = scene.say(f"side.{sort}")
+        sides = scene.say("master-of", hero=novice.name) if sort == "master" else scene.say(f"side.{sort}")
         if master and not seat.master:
             sides += " · " + scene.say("master-at", count=MASTER_XP, hero=Verbatim(scene.term(master.name)))
         parts = [
@@ -189,7 +189,8 @@ class Panel:
 def heads(scene: Scene) -> Iterator[Markup]:
     """What the columns of the seats are; before them how many treasures are left to be drawn."""
     supply = scene.say("treasure-supply", left=sum(scene.state.supply.values()))
-    yield tag("g", title(supply), write(supply, 8, 10, 10.5, "", 158), id="treasure-supply")
+    yield write(scene.say("seat"), 14, 10, 10, "m", 24)
+    yield tag("g", title(supply), write(supply, 50, 10, 10.5, "", 120), id="treasure-supply")
     yield write(scene.term("delve"), 198, 10, 10, "m", 52)
     yield write(scene.term("experience"), 255, 10, 10, "m", 58)
     yield write(scene.term("score"), 328, 10, 10, "m", 50)
@@ -215,13 +216,13 @@ def row(scene: Scene, number: int, y: float) -> Markup:
     if seat.withdrawn:
         parts.append(write(scene.say("status.left-game"), 290, 16, 10.5, "b m", 34))
     if owed := scene.owed(number):
-        parts.append(tag("rect", class_="bonus", x=275, y=4, width=30, height=15, rx=7))
-        parts.append(write(f"↩{owed}", 290, 15.5, 11, "b m label", 26))
+        parts.append(tag("rect", class_="bonus", x=275, y=4, width=26, height=15, rx=7))
+        parts.append(write(f"↩{owed}", 288, 15.5, 11, "b m label", 22))
     parts += [
         scene.sheet.use("star", 244, 11.5, 0.26),
         write(str(seat.xp), 263, 16, 13, "b m", 20),
         *tokens(scene, seat.treasures),
-        write(f"({score(seat)})" if owed else str(score(seat)), 328, 21, 18, "b m", 44),
+        write(f"({score(seat)})" if owed else str(score(seat)), 329, 21, 16 if owed else 18, "b m", 44),
         write(f"{seat.xp} + {treasure_value(seat.treasures)}", 328, 35, 10.5, "m", 46),
     ]
     if won:
