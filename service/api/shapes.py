@@ -189,7 +189,13 @@ class NewGame(Open, frozen=True):
     ruleset: RulesetId
     seats: SeatNumber
     options: Plain = {}
-    visibility: Visibility = "public"
+    visibility: Annotated[
+        Visibility,
+        Meta(
+            description="`unlisted`: in nobody's list but its players'. The public log of games names every game by "
+            "its id: whoever reads it finds unlisted games too, and cannot open `private` ones."
+        ),
+    ] = "public"
     watching: Watching = "open"
     sit: bool = True
 

@@ -28,6 +28,7 @@ async function ruleset() {
   by("options").append(
     labelled(words.visibility, picked("visibility", ["public", "unlisted", "private"], "public")),
     labelled(words.watching, picked("watching", ["open", "forbidden", "delayed:60"], "open")),
+    element("p", words["visibility.log"], { class: "dim" }),
   );
   places();
   form.dataset.ruleset = about.ruleset; // the form is that of this game now
