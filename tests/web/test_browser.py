@@ -195,6 +195,7 @@ def test_two_friends_at_one_screen(visitor: Any) -> None:
     ada.turn()
     before = ada.page.text_content("#status")
     assert "Your turn" in before
+    assert ada.page.locator("#buttons button").all_inner_texts() == ["Next ▸"]
     ada.page.click("#buttons button.main")
     ada.page.wait_for_function("before => document.querySelector('#status').textContent !== before", arg=before)
     assert "Your turn" in ada.page.text_content("#status")
@@ -268,6 +269,7 @@ def test_a_table_is_played_by_keyboard(visitor: Any) -> None:
     ada = visitor()
     ada.opens_a_table(seat2="me")
     ada.turn()
+    assert "Arrow keys move the hero" in ada.page.text_content("#list p")
     version = ada.settled()
     ada.page.keyboard.press("ArrowRight")  # the start tile is open on all sides
     version = ada.settled(version + 1)

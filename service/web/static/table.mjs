@@ -165,7 +165,7 @@ function tell() {
       hint = words["keys.missing"];
       buttons.push(link(words["keys.enter"], `/players/${me}`), button(words["keys.give-up"], () => giveUp(may.seat)));
     }
-    else if (!later) buttons.push(...plain().map((one, _, all) => button(one.label, () => act(one.action), all.length === 1 && !may.choices.length ? "main" : "")));
+    else if (!next && !later) buttons.push(...plain().map((one, _, all) => button(one.label, () => act(one.action), all.length === 1 && !may.choices.length ? "main" : "")));
   } else if (game.status === "playing") {
     status = acting ? say("turn-of", { name: called(game.seats[acting - 1]) }) : "";
     hint = mine().length ? "" : words.watch;
