@@ -340,6 +340,7 @@ def test_while_a_monster_is_to_be_fought_the_tile_of_retreat_is_marked() -> None
         assert ("retreat" in ids) == (fighting and state.safe != state.hero.at)
         if "retreat" in ids:
             assert name(ids["retreat"]).endswith(f"({state.safe.replace(',', ', ').replace('-', '−')})")
+            assert name(ids["retreat"]) in texts(ids["frame"])
             fights += 1
     assert fights
 
@@ -672,8 +673,11 @@ def test_a_tile_that_waits_to_be_turned_is_shown_where_it_will_lie_and_in_each_w
         seen += 1
         ids = by_id(drawn(sample))
         assert ids["drawn-tile"].find(f"{SVG}use") is not None
-        ways = [used(element)[0] for identity, element in ids.items() if identity.startswith("rotate-")]
+        buttons = [element for identity, element in ids.items() if identity.startswith("rotate-")]
+        ways = [used(element)[0] for element in buttons]
         assert len(ways) == len(set(ways)) == len(RULES.legal(state, state.active))
+        for way, button in zip(ways, buttons, strict=True):
+            assert texts(button) == [" · ".join(way.rpartition("-")[2].upper())]
     assert seen
 
 

@@ -38,8 +38,6 @@ FRESH: Final = (told.TileRevealed, told.TokenRevealed, told.LootDropped)
 """What brings something new to a cell."""
 STEPS: Final = (told.HeroMoved, told.Retreated, told.Reincarnated)
 """What takes somebody from one cell to another."""
-FIGHTING: Final = ("encounter", "combat-pending", "combat-decision")
-"""While a monster stands in the active hero's way."""
 
 
 class Board:
@@ -160,7 +158,7 @@ class Board:
             ]
             if feature := FEATURES.get(kind):
                 parts.append(self.scene.sheet.use(feature, x + 50, y + 50, 0.9))
-            parts.append(self.scene.sheet.use("turn", x + 50, y + 50, 0.9 if not feature else 0.6))
+            parts.append(self.scene.sheet.use("turn", x + 50, y + 50, 0.6))
             yield tag("g", title(self.scene.term(kind)), *parts, id="drawn-tile", pointer_events="none")
 
     def news(self) -> Markup:
@@ -268,11 +266,11 @@ class Board:
 
     def retreat(self) -> Iterator[Markup]:
         """While a monster is to be fought: the tile to which the active hero would retreat."""
-        safe = self.state.safe
-        if self.scene.playing and self.state.phase in FIGHTING and safe != self.state.hero.at:
+        if safe := self.scene.retreat:
             x, y = corner(safe)
-            size = max(0.4, 10 / 56 / self.scale)
-            sign = self.scene.sheet.use("retreat", x + 4 + 28 * size, y + 4 + 28 * size, size)
+            size = max(0.4, 11 / 56 / self.scale)
+            inward = min(4 + 28 * size, 38 - 28 * size)  # over the corner, where nothing opens
+            sign = self.scene.sheet.use("retreat", x + inward, y + inward, size)
             yield tag("g", title(self.scene.say("retreat", at=safe)), sign, id="retreat", pointer_events="none")
 
 

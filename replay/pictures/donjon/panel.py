@@ -99,7 +99,7 @@ class Frame:
         return tag("g", *parts, id="frame", transform=place(0, y))
 
     def header(self) -> Iterator[Markup]:
-        """Turn, movement points, pile, and Next where the turn may end."""
+        """Turn, movement points, pile, where the hero would retreat to, and Next where the turn may end."""
         scene, state = self.scene, self.state
         yield write(scene.say("turn", turn=state.turn), 12, 20, 13, "b", 70)
         if scene.playing:
@@ -109,6 +109,10 @@ class Frame:
         left = sum(state.pile.values())
         said = title(scene.say("pile", left=left))
         yield tag("g", said, scene.sheet.use("tiles", 206, 15, 0.36), write(str(left), 221, 20, 13, "b"), id="pile")
+        if fled := scene.retreat:
+            line = scene.say("retreat", at=fled)
+            sign = scene.sheet.use("retreat", 258, 15, 0.32)
+            yield tag("g", title(line), sign, write(line, 270, 19, 11, "", 80))
         if "next" in scene.legal:
             label = scene.words.action(scene.legal["next"][0].action, scene.context)
             button = tag("rect", class_="button", x=262, y=4, width=88, height=24, rx=12)
@@ -148,7 +152,7 @@ class Frame:
         parts = [
             tag("use", href=scene.floor(kind, exits), opacity=0.6),
             scene.preview(),
-            scene.sheet.use("turn", 50, 50, 0.9),
+            scene.sheet.use("turn", 50, 50, 0.6),
         ]
         return joined(
             tag("g", *parts, transform=place(14, 33, 0.48)),
@@ -244,10 +248,10 @@ class Frame:
             tag("rect", class_="refused" if refused else "button", x=x, y=y, width=width, height=height, rx=8),
         ]
         if offers and isinstance(turned := offers[0], PlaceTile) and state.placing:
-            kind = state.placing.tile.partition("-")[0]
-            href = scene.floor(kind, ways_to_place(state)[turned.rotation])
-            drawn = tag("use", href=href, transform=place(x + 5, y + 1.5, 0.26))
-            return joined(*parts, drawn, write(scene.say("this-way"), x + 34, y + 19, 12, "label b", width - 40))
+            kind, exits = state.placing.tile.partition("-")[0], ways_to_place(state)[turned.rotation]
+            drawn = tag("use", href=scene.floor(kind, exits), transform=place(x + 5, y + 1.5, 0.26))
+            open_to = " · ".join(scene.say(f"side.{side}") for side in exits)
+            return joined(*parts, drawn, write(open_to, x + width / 2 + 14, y + 19, 13, "label b m", width - 36))
         icon = state.things[state.hero.at] if target in ("loot", "item") else BUTTONS.get(target, "")
         shift = 28 if icon else 6
         if icon:

@@ -14,6 +14,8 @@ from replay.pictures.shared import figure, joined, tag
 
 FEATURES: Final = {"start": "fountain", "fountain": "fountain", "portal": "portal", "trap": "trap"}
 """What is built into a tile, by its kind."""
+FIGHTING: Final = ("encounter", "combat-pending", "combat-decision")
+"""While a monster stands in the active hero's way."""
 SHINE: Final = 36.5
 """How far the light around the active hero reaches."""
 LYING: Final = 0.78
@@ -75,6 +77,12 @@ class Scene(scene.Scene[State]):
         """Who gave the last hit point in a fight stands until it is over (rules 8.9)."""
         fighting = seat == self.state.active and self.state.phase in ("combat-decision", "loot")
         return hero.hp == 0 and not fighting
+
+    @property
+    def retreat(self) -> str:
+        """While a monster is to be fought: the cell to which the active hero would retreat, "" if it would stay."""
+        fighting = self.playing and self.state.phase in FIGHTING
+        return self.state.safe if fighting and self.state.safe != self.state.hero.at else ""
 
     def floor(self, kind: str, exits: str) -> str:
         """The reference to the plan of a tile; with rooms, corridors and the start told apart by their form."""
