@@ -13,7 +13,7 @@ from replay.words import Context, words
 
 T = TypeVar("T", bound=TurnState)
 
-TOLD: Final = 40
+TOLD: Final = 42
 """The height of the strip that tells what has just happened: always the same, so that nothing below it jumps."""
 LINES: Final = ((11.0, 2, 12.5), (9.5, 3, 10.5), (9.0, 4, 9.6))
 """How it is written: font size, most lines, from one line to the next; the last where all else is too large."""
