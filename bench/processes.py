@@ -2,10 +2,36 @@
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 PROC: Final = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process, as /proc shows it."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+def started_for(folder: Path) -> list[Process]:
+    """Every process but this one whose command names a folder, by whomever it was started."""
+    needle, found = os.fsencode(folder.resolve()), list[Process]()
+    for one in PROC.iterdir():
+        if not one.name.isdigit() or int(one.name) == os.getpid():
+            continue
+        try:
+            command = (one / "cmdline").read_bytes()
+            parent = int((one / "stat").read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if needle in command:
+            found.append(Process(int(one.name), parent, command.replace(b"\0", b" ").decode()))
+    return found
 
 
 def descendants(root: int, word: str) -> list[int]:

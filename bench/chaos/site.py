@@ -10,7 +10,6 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -18,7 +17,7 @@ import redis
 from prometheus_client.mmap_dict import MmapedDict
 
 from bench.history import Stored
-from bench.processes import PROC
+from bench.processes import PROC, Process, started_for
 from events.embedded import Embedded
 from events.redis_client import Wire, connect
 from events.redis_log import Keys
@@ -43,15 +42,6 @@ def until(what: Callable[[], Told], why: str, seconds: float = _START_S) -> Told
             raise NotSo(why)
         pause.wait(_LOOK_S)
     return value
-
-
-@dataclass(frozen=True)
-class Process:
-    """One process, as /proc shows it."""
-
-    pid: int
-    parent: int
-    command: str
 
 
 class Site:
@@ -111,18 +101,7 @@ class Site:
 
     def processes(self) -> list[Process]:
         """Everything that was started for this directory."""
-        needle, found = os.fsencode(self.data.resolve()), []
-        for folder in PROC.iterdir():
-            if not folder.name.isdigit() or int(folder.name) == os.getpid():
-                continue
-            try:
-                command = (folder / "cmdline").read_bytes()
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if needle in command:
-                found.append(Process(int(folder.name), parent, command.replace(b"\0", b" ").decode()))
-        return found
+        return started_for(self.data)
 
     @property
     def supervisor(self) -> int:

@@ -22,12 +22,12 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
+from bench.processes import PROC, Process, started_for
 from events.embedded import Embedded
 from events.redis_client import connect
 from service.running import serve
 
 ROOT = Path(__file__).resolve().parents[2]
-PROC = Path("/proc")
 T = TypeVar("T")
 
 pytestmark = pytest.mark.skipif(not PROC.is_dir(), reason="processes are found and counted through /proc")
@@ -41,15 +41,6 @@ def until(what: Callable[[], T], seconds: float = 60.0, why: str = "") -> T:
         assert time.monotonic() < deadline, why or "it did not happen"
         pause.wait(0.02)
     return value
-
-
-@dataclass
-class Process:
-    """One process, as /proc shows it."""
-
-    pid: int
-    parent: int
-    command: str
 
 
 class Service:
@@ -89,19 +80,7 @@ class Service:
 
     def processes(self) -> list[Process]:
         """Everything that was started for this data directory, by whomever."""
-        needle = os.fsencode(self.data.resolve())
-        found = []
-        for folder in PROC.iterdir():
-            if not folder.name.isdigit() or int(folder.name) == os.getpid():
-                continue
-            try:
-                command = (folder / "cmdline").read_bytes()
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if needle in command:
-                found.append(Process(int(folder.name), parent, command.replace(b"\0", b" ").decode()))
-        return found
+        return started_for(self.data)
 
     def of(self, word: str) -> list[Process]:
         return [process for process in self.processes() if word in process.command]
