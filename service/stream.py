@@ -179,6 +179,7 @@ class Hub:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._reader: threading.Thread | None = None
+        self._streams = 0
         self._cursors: dict[str, str] = {}
 
     # -- watching ----------------------------------------------------------------------------------------------------
@@ -245,8 +246,9 @@ class Hub:
             with self._lock:
                 self._own.add(own)
             WATCHERS.inc()
+            started = False
             try:
-                if not self._start():
+                if not (started := self._start()):
                     return
                 while not self._closing.is_set():
                     own.wake.clear()
@@ -262,6 +264,8 @@ class Hub:
                         yield HEARTBEAT
             finally:
                 WATCHERS.dec()
+                if started:
+                    self._stop()
                 with self._lock:
                     self._own.discard(own)
                 for game_id in list(own.seen):
@@ -310,6 +314,7 @@ class Hub:
 
     def _dismiss(self, game_id: bytes, channel: Channel, watcher: _Watcher) -> None:
         WATCHERS.dec()
+        self._stop()
         channel.direct.discard(watcher)
         self._leave(game_id, channel, watcher.variant, watcher.wake)
 
@@ -414,8 +419,8 @@ class Hub:
     # -- the reader --------------------------------------------------------------------------------------------------
 
     def _start(self) -> bool:
-        """Have a reader, whose cursors are older than whatever is loaded from now on. False: the database does not say
-        where the feeds end; the stream ends, and its client comes back."""
+        """Have a reader for one stream more, whose cursors are older than whatever is loaded from now on. False: the
+        database does not say where the feeds end; the stream ends, and its client comes back."""
         with self._lock:
             if self._reader is None or not self._reader.is_alive():
                 try:
@@ -425,7 +430,13 @@ class Hub:
                     return False
                 self._reader = threading.Thread(target=self._read_feeds, name="feeds", daemon=True)
                 self._reader.start()
+            self._streams += 1
         return True
+
+    def _stop(self) -> None:
+        """A stream less. Without any the reader ends: it would cost every action of every game."""
+        with self._lock:
+            self._streams -= 1
 
     def _read_feeds(self) -> None:
         while not self._closing.is_set():
@@ -435,6 +446,10 @@ class Hub:
                 _log.warning("feeds-unavailable", error=str(error))
                 self._closing.wait(0.25)
                 continue
+            with self._lock:
+                if not self._streams:
+                    self._reader = None
+                    return
             self._cursors = page.cursors
             for game_id in dict.fromkeys(line.game_id for line in page.lines):
                 try:

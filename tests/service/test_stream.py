@@ -181,6 +181,26 @@ def room(new_database: Callable[[], redis.Redis]) -> Iterator[Room]:
     hub.close()
 
 
+def test_nobody_reads_the_feeds_for_nobody(room: Room) -> None:
+    first, second = room.started(), room.started(name="u")
+    watchers = [room.watch(first), room.watch(second)]
+    own = Watcher(room.hub.watch_own(ALICE, [first]))
+    for watcher in (*watchers, own):
+        watcher.until(lambda w: bool(w.seqs or w.events))
+    reader = room.hub._reader
+    assert reader is not None
+    assert reader.is_alive()
+    for watcher in (*watchers, own):
+        watcher.leave()
+    reader.join(20)
+    assert not reader.is_alive()
+    room.act(first, 3)
+    late = room.watch(first)
+    late.until(lambda w: len(w.seqs) == room.position(first).version)
+    room.act(first, 3)
+    late.until(lambda w: len(w.seqs) == room.position(first).version)
+
+
 def test_a_watcher_gets_what_was_and_then_what_comes_each_event_once(room: Room) -> None:
     game_id = room.started()
     room.act(game_id, 5)
