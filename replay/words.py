@@ -66,7 +66,7 @@ class Context(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, position: Position, names: Mapping[bytes, str] | None = None) -> "Context":
         """The context of a position."""
-        players = tuple(seat.player for seat in position.seats)
+        players = tuple([seat.player for seat in position.seats])
         return cls(position.rules, position.state, names or {}, players)
 
     @property
@@ -79,7 +79,8 @@ def add_folder(folder: Path) -> None:
     """Read catalogues from another folder too (``<folder>/fr/LC_MESSAGES/<domain>.po``)."""
     if folder not in _folders:
         _folders.append(folder)
-        catalogue.cache_clear()
+        for known in (catalogue, words, _in_form):
+            known.cache_clear()
 
 
 @cache
@@ -110,6 +111,10 @@ def words(language: str) -> "Words":
     return Words(language if language in LANGUAGES else "en")
 
 
+_Piece = tuple[str, str | None, str]
+"""A part of a message: text, the name of the fact behind it (None at the end), and the form it needs."""
+
+
 class Words:
     """Everything that can be said in one language."""
 
@@ -117,32 +122,25 @@ class Words:
         self.language = language
         self.grammar = GRAMMARS[language]
         self._terms: dict[tuple[str, str], Term | None] = {}
+        self._messages: dict[str, tuple[_Piece, ...]] = {}
 
     # -- what is told ----------------------------------------------------------------------------------------------
 
     def happening(self, happening: Happening, context: Context = Context()) -> str:  # noqa: B008 # it is frozen
         """One happening as a sentence."""
-        name, facts = fields(happening)
-        teller = telling(context.game)
-        variant = teller.variant(happening, context.state)
-        message = f"{context.game}.happening.{name}{'.' if variant else ''}{variant}"
-        return self.text(message, facts | teller.facts(happening, context.state), context)
+        return self._told("happening", happening, context)
 
     def event(
         self, event: Event, happenings: Sequence[Happening] = (), context: Context = Context()  # noqa: B008
     ) -> str:  # fmt: skip
         """A whole event: what happened in it, or what it was where the rules have nothing to tell."""
         if happenings:
-            return self.grammar.space.join(self.happening(happening, context) for happening in happenings)
+            return self.grammar.space.join([self.happening(happening, context) for happening in happenings])
         return self._bare(event, context)
 
     def action(self, action: Action, context: Context = Context()) -> str:  # noqa: B008
         """An action as the label of a button. With a state it says more."""
-        name, facts = fields(action)
-        teller = telling(context.game)
-        variant = teller.variant(action, context.state)
-        message = f"{context.game}.action.{name}{'.' if variant else ''}{variant}"
-        return self.text(message, facts | teller.facts(action, context.state), context)
+        return self._told("action", action, context)
 
     def form(self, form: str, context: Context) -> str:
         """What is built from a form, by the name of its action."""
@@ -154,8 +152,7 @@ class Words:
 
     def piece(self, field: str, name: str | int, context: Context) -> str:
         """What an id in a field of a form is called."""
-        said = _Phrase(self, context).put(telling(context.game).piece(field, name, context.state), "")
-        return capital(said)
+        return capital(self._put(telling(context.game).piece(field, name, context.state), "", context))
 
     def refusal(self, code: str, details: Mapping[str, Any], context: Context = Context()) -> str:  # noqa: B008
         """Why something may not be done now."""
@@ -190,15 +187,11 @@ class Words:
 
     def text(self, message: str, facts: Mapping[str, Any], context: Context = Context()) -> str:  # noqa: B008
         """A message with its facts put in."""
-        raw = self.raw(message)
-        if raw == message:
-            return raw
-        phrase = _Phrase(self, context)
         said = ""
-        for text, name, form in _pieces(raw):
+        for text, name, form in self._messages.get(message) or self._taken_apart(message):
             said += text
             if name is not None:  # a message can look at facts by their names, not into objects
-                said += phrase.put(facts[name], form) if name in facts else f"{{{name}}}"
+                said += self._put(facts[name], form, context) if name in facts else f"{{{name}}}"
         return said
 
     def term(self, name: str, game: str = "table") -> Term | None:
@@ -215,8 +208,8 @@ class Words:
     def seat(self, seat: int, context: Context) -> str:
         """Who sits there: as the game calls them, by the player's name, or by the number."""
         called = telling(context.game).seat(seat, context.state)
-        if called and (term := self.term(called, context.game)):
-            return self.grammar.definite(term)
+        if called and self.term(called, context.game):
+            return _in_form(self.language, context.game, called, _DEFINITE)
         player = context.players[seat - 1] if 0 < seat <= len(context.players) else None
         if player is not None and player in context.names:
             return context.names[player]
@@ -225,6 +218,45 @@ class Words:
     def together(self, parts: Sequence[str]) -> str:
         """``a, b and c``."""
         return _together(self.language, tuple(parts))
+
+    def _told(self, sort: str, told: Happening | Action, context: Context) -> str:
+        game = context.game
+        name, facts = fields(told)
+        teller = telling(game)
+        variant = teller.variant(told, context.state)
+        message = f"{game}.{sort}.{name}.{variant}" if variant else f"{game}.{sort}.{name}"
+        return self.text(message, facts | teller.facts(told, context.state), context)
+
+    def _taken_apart(self, message: str) -> "tuple[_Piece, ...]":
+        """A message taken apart: once, if there is one."""
+        if (raw := self.raw(message)) == message:
+            return ((message, None, ""),)
+        parts = string.Formatter().parse(raw)
+        self._messages[message] = pieces = tuple((text, name, form or "") for text, name, form, _ in parts)
+        return pieces
+
+    def _put(self, value: Any, form: str, context: Context) -> str:
+        """A fact in the form that is asked for."""
+        if isinstance(value, list | tuple) and not (form == "cell" and isinstance(value[0], int)):
+            return self.together([self._put(part, form, context) for part in value])
+        if isinstance(value, Part):
+            return self.text(value.message, value.facts, context)
+        if isinstance(value, Verbatim):
+            return value
+        if form == "cell":
+            return cell(value)
+        if form in ("seat", "Seat"):
+            said = self.seat(value, context)
+            return capital(said) if form == "Seat" else said
+        if isinstance(value, int):
+            return self._number(value, form)
+        return _in_form(self.language, context.game, str(value), form)
+
+    def _number(self, value: int, form: str) -> str:
+        if "|" in form:
+            singular, _, plural = form.partition("|")
+            return singular if self.grammar.is_singular(value) else plural
+        return str(value).replace("-", "\u2212")
 
     def _player(self, player: bytes, bot: Any, context: Context) -> str:
         if bot not in (None, UNSET):
@@ -342,52 +374,28 @@ GRAMMARS: Final[dict[str, Grammar]] = {
 }
 
 
-@cache
-def _pieces(raw: str) -> tuple[tuple[str, str | None, str], ...]:
-    """A message taken apart once: text, the name of the fact behind it (None at the end), and the form it needs."""
-    return tuple((text, name, form or "") for text, name, form, _ in string.Formatter().parse(raw))
-
-
 @lru_cache(10_000)
 def _together(language: str, parts: tuple[str, ...]) -> str:
     return format_list(list(parts), locale=language)
 
 
-class _Phrase:
-    """Puts facts into a message."""
+@lru_cache(10_000)
+def _in_form(language: str, game: str, name: str, form: str) -> str:
+    """The noun for an id, or the id itself, in the form that is asked for."""
+    said = words(language)
+    term = said.term(name, game) or Term(name)
+    if form == _DEFINITE:
+        return said.grammar.definite(term)
+    if "|" in form:
+        masculine, _, feminine = form.partition("|")
+        return feminine if term.gender == "f" else masculine
+    article = said.grammar.articles.get(form.lower())
+    text = article(term) if article else term.text
+    return capital(text) if form[:1].isupper() else text
 
-    def __init__(self, words: Words, context: Context) -> None:
-        self._words, self._context = words, context
 
-    def put(self, value: Any, spec: str) -> str:
-        """A fact in the form that is asked for."""
-        words, context = self._words, self._context
-        if isinstance(value, list | tuple) and not (spec == "cell" and isinstance(value[0], int)):
-            return words.together([self.put(part, spec) for part in value])
-        if isinstance(value, Part):
-            return words.text(value.message, value.facts, context)
-        if isinstance(value, Verbatim):
-            return value
-        if spec == "cell":
-            return cell(value)
-        if spec.lower() == "seat":
-            said = words.seat(value, context)
-            return capital(said) if spec[0].isupper() else said
-        if isinstance(value, int):
-            return self._number(value, spec)
-        term = words.term(str(value), context.game) or Term(str(value))
-        if "|" in spec:
-            masculine, _, feminine = spec.partition("|")
-            return feminine if term.gender == "f" else masculine
-        article = words.grammar.articles.get(spec.lower())
-        said = article(term) if article else term.text
-        return capital(said) if spec[:1].isupper() else said
-
-    def _number(self, value: int, spec: str) -> str:
-        if "|" in spec:
-            singular, _, plural = spec.partition("|")
-            return singular if self._words.grammar.is_singular(value) else plural
-        return str(value).replace("-", "\u2212")
+_DEFINITE: Final = "=the"
+"""As one speaks of somebody known, in every language: no message can ask for it."""
 
 
 def cell(at: Any) -> str:
