@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from flask import Flask, Request, Response
 from flask.globals import _cv_app, _cv_request, request
 from flask.sessions import NullSession
+from werkzeug.routing import Rule
 
 from service.running import observe
 
@@ -39,12 +40,17 @@ class Application(Flask):
                 answer: Any = self.view_functions[_ENDPOINT](**ids)
             except Exception as error:  # noqa: BLE001 # what Flask would do
                 answer = self.handle_user_exception(error)
-            observe.answered("POST", contexts.rule.rule, answer, ids, started)
+            observe.answered("POST", self.act_rule.rule, answer, ids, started)
             body: Iterable[bytes] = answer(environ, start_response)
             return body
         finally:
             _cv_request.reset(asked)
             _cv_app.reset(app)
+
+    @cached_property
+    def act_rule(self) -> Rule:
+        """The rule of the route of an act."""
+        return next(self.url_map.iter_rules(_ENDPOINT))
 
     def full_dispatch_request(self) -> Response:
         started = time.perf_counter()
@@ -80,18 +86,18 @@ class _Contexts:
     session: Final = NullSession()
 
     def __init__(self, app: Application, environ: "WSGIEnvironment", ids: dict[str, Any]) -> None:
-        self.app, self.g = app, app.app_ctx_globals_class()
+        self.app = app
         self._environ, self._ids = environ, ids
 
-    @property
-    def rule(self) -> Any:
-        """The rule of the route."""
-        return next(self.app.url_map.iter_rules(_ENDPOINT))
+    @cached_property
+    def g(self) -> Any:
+        """What is kept for the time of a request."""
+        return self.app.app_ctx_globals_class()
 
     @cached_property
     def request(self) -> Request:
         """The request, as Flask would have it."""
         request = self.app.request_class(self._environ)
         request.json_module = self.app.json
-        request.url_rule, request.view_args = self.rule, self._ids
+        request.url_rule, request.view_args = self.app.act_rule, self._ids
         return request

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -27,8 +28,13 @@ _LAST_MS: Final = 253_402_300_799_999
 
 def rfc3339(ms: int) -> str:
     """Milliseconds since 1970 as ``2026-11-30T12:00:00.000Z``; the end of time for what a forged event claims."""
-    moment = datetime.fromtimestamp(min(ms, _LAST_MS) / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    seconds, rest = divmod(min(ms, _LAST_MS), 1000)
+    return f"{_moment(seconds)}.{rest:03}Z"
+
+
+@lru_cache(1_000)
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
 def hexed(value: Any) -> Any:

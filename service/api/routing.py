@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import msgspec
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 from werkzeug.datastructures import ETags, LanguageAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_accept_header
@@ -50,6 +50,8 @@ EXPOSED: Final = "ETag, Link, Location, Retry-After, RateLimit, RateLimit-Policy
 _encoder = msgspec.json.Encoder()
 _environ: ContextVar["WSGIEnvironment"] = ContextVar("environ")
 """That of the request which is being answered."""
+_ASKED_FOR: Final = "annals.asked"
+"""Where it keeps the call that would write, and the game's id."""
 
 
 @dataclass(slots=True)
@@ -280,7 +282,7 @@ def _view(route: Route, deps: "Deps") -> Handler:
         for name in hexed:
             ids[name] = bytes.fromhex(ids[name])
         if writes_on is not None:
-            g.asked = call, ids[writes_on]  # who refuses it from here on says so in a signed note
+            _environ.get()[_ASKED_FOR] = call, ids[writes_on]  # who refuses it now says so in a signed note
         call.language = language()
         call.query = _query(query_type, queries)
         if decode is not None:
@@ -528,8 +530,8 @@ def install_errors(
         if problem is None:
             told(error)
             problem = Problem("internal")
-        if problem.status < 500 and "asked" in g:
-            call, game_id = g.asked
+        if problem.status < 500 and (asked := _environ.get().get(_ASKED_FOR)) is not None:
+            call, game_id = asked
             try:
                 call.deps.limits.admit("refusals", call.caller.player, address(call.deps))
             except TooMany as many:

@@ -1,5 +1,6 @@
 """Tables: opening, finding, joining and starting games; playing on from one that is over."""
 
+import re
 from urllib.parse import urlencode
 
 import msgspec
@@ -23,6 +24,7 @@ from service.positions import Game
 
 api = Api()
 KEY_LIMIT = 200
+_VISIBLE = re.compile(f"[!-~]{{1,{KEY_LIMIT}}}").fullmatch
 
 
 def seen(call: Call, game_id: bytes) -> View:
@@ -58,7 +60,7 @@ def idempotency_key() -> str | None:
     key = sent("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
-    if not 1 <= len(key) <= KEY_LIMIT or not all("!" <= character <= "~" for character in key):
+    if not _VISIBLE(key):
         detail = f"1 to {KEY_LIMIT} visible ASCII characters"
         raise Problem("bad-header", {}, {"errors": [{"header": "Idempotency-Key", "detail": detail}]})
     return key

@@ -6,13 +6,13 @@ request by its hash and the game by its head. Neither holds a time, so a repeate
 by `replay.receipts`.
 """
 
-import base64
 import hashlib
+from binascii import b2a_base64
 from dataclasses import dataclass
 from typing import Final
 
 import redis
-from nacl.signing import SigningKey
+from nacl.bindings import crypto_sign, crypto_sign_BYTES, crypto_sign_seed_keypair
 
 from events.redis_client import Command, Wire
 from events.redis_log import shard_of
@@ -35,7 +35,7 @@ class Notary:
     def __init__(self, keys: SigningKeys) -> None:
         signer = keys.receipts
         self._origin = keys.origin
-        self._sign = SigningKey(signer.seed).sign  # made once: that takes as long as a signature
+        _, self._secret = crypto_sign_seed_keypair(signer.seed)  # made once: that takes as long as a signature
         self._line = f"\n— {signer.name} "
         self._key_id = signer.verifier.key_id
 
@@ -52,11 +52,12 @@ class Notary:
 
     def _note(self, text: str) -> str:
         """As `events.notes.sign_note`, for texts that are known to be ones."""
-        return f"{text}{self._line}{_base64(self._key_id + self._sign(text.encode()).signature)}\n"
+        signature = crypto_sign(text.encode(), self._secret)[:crypto_sign_BYTES]  # (signature, text)
+        return f"{text}{self._line}{_base64(self._key_id + signature)}\n"
 
 
 def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+    return b2a_base64(data, newline=False).decode()
 
 
 # -- kept refusals ---------------------------------------------------------------------------------------------------
