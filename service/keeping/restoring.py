@@ -71,11 +71,13 @@ def restore(
 
     :raises NotEmpty: the database is not empty.
     :raises service.keeping.backup.BadBackup: a file is missing or damaged; what was written so far stays.
-    :raises OSError: the archive or the log of games cannot be written.
+    :raises OSError: a list cannot be read, or the archive or the log of games not written.
     :raises events.log.Unavailable: the database does not answer.
     """
     if any(True for _ in deps.log.games()) or any(True for _ in names_beside(Wire(deps.redis))):
         raise NotEmpty("the database is not empty: a backup comes into an empty one")
+    lists = (*lists, *backup.path.parent.glob(f"*/{log_folder.ERASED}"))
+    listed = set[bytes]().union(*map(erased.read, lists))
     restored = Restored()
     for record in backup.records():
         events = backup.events(record)
@@ -101,8 +103,7 @@ def restore(
         pass
     _close(deps, restored)
     deps.index.catch_up()
-    lists = (*lists, *backup.path.parent.glob(f"*/{log_folder.ERASED}"))
-    restored.erased = forget_again(deps, erased.known(deps).union(*map(erased.read, lists)))
+    restored.erased = forget_again(deps, listed | erased.known(deps))
     restored.lost = list(_lost(deps))
     return restored
 
