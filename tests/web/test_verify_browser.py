@@ -45,6 +45,30 @@ def test_a_policy_of_ones_own_is_believed_and_not_the_servers(visitor: Any, fini
     assert page.text_content("#verdict h2") == pages.spoken("en")["verdict.title.UNDETERMINED"]
 
 
+UNABLE = """
+  const known = SubtleCrypto.prototype.importKey;
+  SubtleCrypto.prototype.importKey = function (form, key, algorithm, ...how) {
+    if (algorithm === "Ed25519") return Promise.reject(new DOMException("unrecognized", "NotSupportedError"));
+    return known.call(this, form, key, algorithm, ...how);
+  };
+"""
+
+
+def test_a_browser_that_cannot_check_signatures_says_so_and_accuses_nobody(visitor: Any, finished: str) -> None:
+    ada, eve = visitor(), visitor()
+    path = ada.opens_a_table(seat1="signing")
+    ada.turn()
+    unable = pages.spoken("en")["keys.unable"]
+    eve.page.add_init_script(UNABLE)
+    eve.goes(path).page.wait_for_function("said => document.querySelector('#checked').innerText === said", arg=unable)
+    page = eve.goes(f"/games/{finished}/audit").page
+    page.wait_for_selector("#checks li")
+    page.click("#check")
+    page.wait_for_selector("#toast:not([hidden])")
+    assert page.text_content("#toast") == unable
+    assert page.query_selector("#verdict[data-by]") is None
+
+
 def test_page_and_program_say_the_same(visitor: Any, server: str, finished: str) -> None:
     page = visitor().goes("/").page
     found = page.evaluate(

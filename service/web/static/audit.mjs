@@ -62,7 +62,8 @@ const sentence = ({ id, result, code }) => {
 
 /** The second verifier's verdict, in the words of the first. @param {any} theirs */
 async function here(theirs) {
-  const { verify } = await import("./verify.mjs"), [file] = by("policy").files;
+  const { able, verify } = await import("./verify.mjs"), [file] = by("policy").files;
+  if (!await able()) throw new Error(words["keys.unable"]);
   const bundle = await bytes(`/v1/games/${id}/bundle`);
   if (!bundle) throw new Error(words.failed);
   const policy = file ? new Uint8Array(await file.arrayBuffer()) : await bytes("/v1/log/policy");

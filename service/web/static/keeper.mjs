@@ -2,7 +2,7 @@
 import { call, element, say, words } from "./api.mjs";
 import { keepKey, notesOf } from "./notes.mjs";
 import { Follower, STORED, Seat, account, hasAccount } from "./seat.mjs";
-import { BadNote, openNote, parsePolicy, parseVkey, utf8 } from "./verify.mjs";
+import { BadNote, able, openNote, parsePolicy, parseVkey, utf8 } from "./verify.mjs";
 
 /** @param {string} path @param {Record<string, string>} [headers] @returns {Promise<import("./verify.mjs").Bytes>} */
 async function bytes(path, headers = {}) {
@@ -26,7 +26,7 @@ export class Keeper {
   async resume(game, mine) {
     for (const number of mine) {
       if (game.seats[number - 1].custody !== "self") this.seats.delete(number);
-      else if (!this.seats.get(number)) this.seats.set(number, hasAccount() ? await Seat.resume(this.follower, account(), number) : null);
+      else if (!this.seats.get(number)) this.seats.set(number, hasAccount() && await able() ? await Seat.resume(this.follower, account(), number) : null);
     }
   }
   /** Does the seat sign? @param {number | null} number */
@@ -36,6 +36,7 @@ export class Keeper {
 
   /** Sit down and keep the key. The log of games must say first that the table was opened. @param {number} number @param {any} choice */
   async join(number, choice) {
+    if (!await able()) throw new Error(words["keys.unable"]);
     const seat = await Seat.fresh(this.follower, account(), number);
     const sent = await seat.join(choice, await this.logged());
     const game = await call(`${this.api}/seats`, sent);
@@ -60,6 +61,7 @@ export class Keeper {
   async mark() {
     await this.follower.catchUp();
     const { version, rolls, findings: [wrong] } = this.follower;
+    if (wrong && !await able()) return element("span", words["keys.unable"], { class: "dim" }); // signed by a seat: nothing is said of it
     const facts = wrong ? say("keys.broken", { number: wrong.event, detail: wrong.detail }) : say("keys.checked", { events: version, rolls });
     const mark = element("span", `${wrong ? "⚠" : "✓"} ${facts}`, { class: wrong ? "wrong" : "dim", "data-checked": String(wrong ? 0 : version) });
     const { kept, bad } = await this.receipts();

@@ -314,6 +314,10 @@ export async function ed25519(key, message, signature) {
   const imported = await subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
   return subtle.verify("Ed25519", imported, signature, message);
 }
+/** Can signatures be checked here? Not by browsers without Ed25519, nor in a page that came without TLS from another machine. */
+export async function able() {
+  try { return Boolean(await globalThis.crypto.subtle.importKey("raw", unhex("58" + "66".repeat(31)), "Ed25519", false, ["verify"])); } catch { return false; }
+}
 /** What a seat signs: DSSE 1.0.0. @param {Bytes} action */
 export const actionMessage = (action) => cat(utf8(`DSSEv1 40 application/vnd.annals.action.v1+msgpack ${action.length} `), action);
 
