@@ -29,6 +29,8 @@ KEYFRAME: Final = 32
 """Events from one kept position to the next."""
 GAP_LIMIT: Final = 65_536
 """Most events that may be missing in one place: behind a wider gap nothing is read."""
+SHORTLY: Final = 12
+"""So many events before another still belong to it: a fight with every scroll and hit point takes fewer."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -247,6 +249,14 @@ class Replay:
         self.event(n)
         self._fold_to(n)
         return self._told[n - 1]
+
+    def before(self, n: int) -> list[Happening]:
+        """What happened in the `SHORTLY` events before the n-th, in order.
+
+        :raises NoSuchPosition: there is none.
+        """
+        self.happenings(n)
+        return [happening for told in self._told[max(n - 1 - SHORTLY, 0) : n - 1] for happening in told]
 
     def scores(self, n: int) -> list[int]:
         """What counts in the end, as it stands after n events, of each seat in seat order; empty before the start.

@@ -14,7 +14,7 @@ from replay.words import words
 
 __all__ = ["DRAWINGS", "STYLE", "THEMES", "Theme", "picture"]
 
-Drawing = Callable[[Rules[Any], Any, int | None, str, Theme, Sequence[Happening]], str]
+Drawing = Callable[[Rules[Any], Any, int | None, str, Theme, Sequence[Happening], Sequence[Happening]], str]
 
 DRAWINGS: Final[dict[str, Drawing]] = {"donjon": donjon.draw, "dungeon-roll": dungeon_roll.draw}
 
@@ -27,19 +27,21 @@ def picture(
     *,
     theme: Theme = "auto",
     happened: Sequence[Happening] = (),
+    before: Sequence[Happening] = (),
 ) -> str:
     """A position as an SVG, 360 units wide. The same arguments always give the same bytes.
 
     ``state``: the rules' state, None before the start; ``viewer``: the seat that looks, None for a watcher; ``theme``:
-    ``auto`` follows the reader's preference; ``happened``: what the last event brought about, so that the dice of a
-    fight that is over are still to be seen. A target of a legal action is the id of an element.
+    ``auto`` follows the reader's preference; ``happened``: what the last event brought about, ``before``: what the
+    events shortly before it did (`Replay.before`), so that the dice of a fight that is over are still to be seen. A
+    target of a legal action is the id of an element.
 
     :raises KeyError: the game has no drawing.
     """
     game = game_name(rules.id)
     if state is None:
         return _closed_door(game, lang, theme)
-    return DRAWINGS[game](rules, state, viewer, lang, theme, happened)
+    return DRAWINGS[game](rules, state, viewer, lang, theme, happened, before)
 
 
 def _closed_door(game: str, lang: str, theme: Theme) -> str:

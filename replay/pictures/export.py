@@ -103,7 +103,9 @@ def drawn(replay: Replay, n: int, lang: str, theme: Theme, width: int) -> bytes:
     """The n-th position as a PNG."""
     position = replay.at(n)
     assert position.rules is not None, "a position that was played has rules"
-    return png(picture(position.rules, position.state, None, lang, theme=theme, happened=replay.happenings(n)), width)
+    happened, before = replay.happenings(n), replay.before(n)
+    svg = picture(position.rules, position.state, None, lang, theme=theme, happened=happened, before=before)
+    return png(svg, width)
 
 
 def padded(pictures: list[bytes], colours: Mapping[str, str]) -> "list[Image.Image]":

@@ -27,8 +27,15 @@ class Scene(Generic[T]):
     elsewhere: ClassVar[tuple[type[Happening], ...]] = ()
     """What the picture shows in another place too: left out first, in this order, of what is too long to be told."""
 
-    def __init__(self, rules: Rules[Any], state: T, language: str, happened: Sequence[Happening]) -> None:
-        self.rules, self.state, self.happened = rules, state, happened
+    def __init__(
+        self,
+        rules: Rules[Any],
+        state: T,
+        language: str,
+        happened: Sequence[Happening],
+        before: Sequence[Happening] = (),
+    ) -> None:
+        self.rules, self.state, self.happened, self.before = rules, state, happened, before
         self.sheet = Sheet()
         self.words = words(language)
         self.context = Context(rules, state)

@@ -202,12 +202,15 @@ def _drawn(call: Call, game_id: bytes, version: int, media: str) -> Response | t
         return kept
     headers, seat = kept
     with call.deps.positions.replay(game_id, version) as replay:
-        position, happened = replay.at(version), replay.happenings(version) if version else []
+        position = replay.at(version)
+        happened, before = (replay.happenings(version), replay.before(version)) if version else ([], [])
         if step is not UNSET and step < len(happened):
             position, happened = replay.at(version - 1), happened[:step]
         if position.rules is None or game_name(position.rules.id) not in DRAWINGS:
             raise Problem("position-not-found")
-        drawn = picture(position.rules, position.state, seat, call.language, theme=theme, happened=happened)
+        drawn = picture(
+            position.rules, position.state, seat, call.language, theme=theme, happened=happened, before=before
+        )
     return drawn, headers | {"Content-Language": call.language}
 
 

@@ -262,8 +262,8 @@ def _inline(replay: Replay, version: int, language: str) -> Markup | None:
     position = replay.at(version)
     if position.rules is None or game_name(position.rules.id) not in DRAWINGS:
         return None
-    happened = replay.happenings(version)
-    svg = draw(position.rules, position.state, None, language, happened=happened)
+    happened, before = replay.happenings(version), replay.before(version)
+    svg = draw(position.rules, position.state, None, language, happened=happened, before=before)
     return Markup(svg.replace(f"<style>{STYLE}</style>", "", 1))
 
 

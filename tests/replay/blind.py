@@ -19,6 +19,7 @@ from engine.registry import BOTS, RULESETS, game_name
 from replay.pictures import picture
 from replay.pictures.export import png
 from replay.pictures.shared import WIDTH
+from replay.replay import SHORTLY
 from tests.replay.parts import Luck
 
 PICTURES, GAMES = 20, 24
@@ -32,9 +33,12 @@ WHIM = 0.15
 
 
 class Sample(NamedTuple):
+    """``before``: what happened in the events shortly before."""
+
     state: Any
     happened: Sequence[Happening]
     game: int
+    before: Sequence[Happening] = ()
 
 
 def played(rules: Rules[Any], seed: int) -> list[Sample]:
@@ -50,7 +54,8 @@ def played(rules: Rules[Any], seed: int) -> list[Sample]:
         (seat, *_), bot = rules.to_act(state), whim if luck.random.random() < WHIM else strong
         action = bot.choose(rules, state, seat, bot.levels[-1], luck.random.randrange)
         happened = rules.apply(state, seat, action, luck)
-        found.append(Sample(rules.copy(state), happened, seed))
+        before = [one for sample in found[-SHORTLY:] for one in sample.happened]
+        found.append(Sample(rules.copy(state), happened, seed, before))
     return found
 
 
@@ -80,7 +85,8 @@ def write(folder: Path, first: int) -> None:
         for each in (shown, told):
             each.mkdir(parents=True, exist_ok=True)
         for number, sample in enumerate(chosen(rules, first), 1):
-            svg = picture(rules, sample.state, None, "en", theme="light", happened=sample.happened)
+            happened = {"happened": sample.happened, "before": sample.before}
+            svg = picture(rules, sample.state, None, "en", theme="light", **happened)
             (shown / f"{number:02}.png").write_bytes(png(svg, WIDTH))
             facts = {
                 "state": rules.view(sample.state, None),

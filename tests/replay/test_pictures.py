@@ -651,6 +651,29 @@ def test_a_fight_that_ends_without_dice_says_what_it_came_to_before_and_what_was
     assert accepted
 
 
+def test_with_what_happened_before_a_fight_that_ends_without_dice_shows_those_it_began_with() -> None:
+    shown = boosted = 0
+    for seed in range(6):
+        before: list[Happening] = []
+        for state, happened in played(seed, 400):
+            ended = next((h for h in happened if type(h).__name__ in ("FightWon", "FightTied", "FightLost")), None)
+            if ended and not state.fight and not any(type(h).__name__ == "DiceRolled" for h in happened):
+                rolled = next(h for h in reversed(before) if type(h).__name__ == "DiceRolled")
+                root = ET.fromstring(picture(RULES, state, None, "en", happened=happened, before=before))
+                fight = by_id(by_id(root)["fight"])
+                faces = [die[-1] for pair in rolled.pairs for die in pair]  # type: ignore[attr-defined]
+                assert [sum(1 for _ in fight[f"die-{n}"].iter(f"{SVG}circle")) for n, _ in enumerate(faces, 1)] == faces
+                said = texts(by_id(root)["fight"])
+                added = sum(int(text) for text in said if re.fullmatch(r"\+\d+", text))
+                assert sum(rolled.kept) + added == ended.total  # type: ignore[attr-defined]
+                assert "so far" not in said
+                assert outgrown(by_id(root)["frame"]) == []
+                shown, boosted = shown + 1, boosted + (ended.total > rolled.total)  # type: ignore[attr-defined]
+            before = [*before, *happened][-40:]
+    assert shown
+    assert boosted
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_no_line_of_text_leaves_its_box_and_what_has_just_happened_is_told(lang: str) -> None:
     for sample in SAMPLES:

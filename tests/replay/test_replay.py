@@ -18,7 +18,7 @@ from events.log import Damage
 from replay import file
 from replay.page import replay_page
 from replay.position import Diverged, Position
-from replay.replay import KEYFRAME, NoSuchPosition, Replay, differences
+from replay.replay import KEYFRAME, SHORTLY, NoSuchPosition, Replay, differences
 
 
 def folded(events: list[Event], n: int) -> Position:
@@ -156,6 +156,14 @@ def test_steps_are_events_with_their_happenings_in_order(game: Any, names: dict[
             assert step.happening == replay.happenings(step.version)[step.index - 1]
     assert steps[0].words == "A table of Le Donjon is opened for 3."
     assert steps[1].words == "Ada takes seat 1 as Xanros."
+
+
+def test_what_happened_before_an_event_ends_with_the_event_before_it(game: Any) -> None:
+    replay = Replay(game("steps").game_id, game("steps").events)
+    assert replay.before(1) == []
+    for n in (2, 20, len(replay)):
+        told = [replay.happenings(k) for k in range(max(n - SHORTLY, 1), n)]
+        assert replay.before(n) == [one for happened in told for one in happened]
 
 
 def test_find_gives_the_steps_of_a_seat_an_action_and_a_happening(game: Any) -> None:

@@ -24,10 +24,16 @@ MARGIN = 4
 
 
 def draw(
-    rules: Rules[Any], state: State, viewer: int | None, language: str, theme: Theme, happened: Sequence[Happening]
+    rules: Rules[Any],
+    state: State,
+    viewer: int | None,
+    language: str,
+    theme: Theme,
+    happened: Sequence[Happening],
+    before: Sequence[Happening],
 ) -> str:
     """The picture of a position. Nothing in this game is hidden: every viewer sees the same."""
-    scene = Scene(rules, state, language, happened)
+    scene = Scene(rules, state, language, happened, before)
     board = Board(scene, WIDTH - 2 * MARGIN)
     parts = [board.draw(MARGIN, MARGIN)]
     y = board.height + MARGIN

@@ -1,5 +1,6 @@
 """Below the map: whose turn it is, the fight or what else is pending, what is offered, and the heroes."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -48,6 +49,8 @@ VERDICTS: Final[dict[type[Happening], str]] = {
     told.FightTied: "tied",
     told.FightLost: "lost",
 }
+BOOSTS: Final[dict[type[Happening], str]] = {told.HitPointSacrificed: "heart", told.ScrollUsed: ATTACK_SCROLL}
+"""What a hero adds to its dice, each with its drawing."""
 
 
 Pair = tuple[tuple[int, ...], ...]
@@ -183,11 +186,11 @@ class Frame:
             top = MIDDLE + 4 - 6.5 * (len(lines) - 1)
             return joined(*parts, *(write(line, left, top + 13 * i, 11, "", room) for i, line in enumerate(lines)))
         dice, x = self.dice(roll) if roll.pairs else self.before(roll)
-        for icon, much in roll.added:
-            if much:
-                parts.append(scene.sheet.use(icon, x + 11, MIDDLE - 7, 0.3))
-                parts.append(write(f"+{much}", x + 11, MIDDLE + 16, 13, "b m"))
-                x += 27 if len(roll.pairs) < 2 else 23
+        added = [one for one in roll.added if one[1]]
+        for icon, much in added:
+            parts.append(scene.sheet.use(icon, x + 11, MIDDLE - 7, 0.3))
+            parts.append(write(f"+{much}", x + 11, MIDDLE + 16, 13, "b m"))
+            x += 27 if len(roll.pairs) + len(added) < 4 else 23
         sign = ">" if roll.total > strength else "=" if roll.total == strength else "<"
         parts += [
             dice,
@@ -281,7 +284,9 @@ def on_the_map(target: str) -> bool:
 def latest_roll(scene: Scene) -> Roll | None:
     """The dice on the table, or those that were just taken from it."""
     state, hero = scene.state, scene.state.hero
-    rolled = next((h for h in reversed(scene.happened) if isinstance(h, told.DiceRolled)), None)
+    told_of = [*scene.before, *scene.happened]
+    rolls = [(at, one) for at, one in enumerate(told_of) if isinstance(one, told.DiceRolled)]
+    at, rolled = rolls[-1] if rolls else (0, None)
     ended = next((h for h in reversed(scene.happened) if type(h) in VERDICTS), None)
     verdict = VERDICTS[type(ended)] if ended else ""
     if fight := state.fight:
@@ -297,12 +302,12 @@ def latest_roll(scene: Scene) -> Roll | None:
         return Roll(SLAIN[thing] if won else thing, pairs, fight.kept, added, total, "won" if won else "")
     if not isinstance(ended, told.FightWon | told.FightTied | told.FightLost):
         return None
+    boosts = Counter(BOOSTS[type(h)] for h in told_of[at:] if type(h) in BOOSTS)
     if rolled is None:
-        boosts = [("heart" if isinstance(h, told.HitPointSacrificed) else ATTACK_SCROLL, 1) for h in scene.happened
-                  if isinstance(h, told.HitPointSacrificed | told.ScrollUsed)]  # fmt: skip
-        return Roll(ended.monster, [], 0, boosts, ended.total, verdict)
+        return Roll(ended.monster, [], 0, [*boosts.items()], ended.total, verdict)
     faces = [tuple(die[-1] for die in pair) for pair in rolled.pairs]
-    added = [("swords", rolled.weapons), (ATTACK_SCROLL, rolled.scrolls), ("boot", rolled.first_step)]
+    added = [("swords", rolled.weapons), ("boot", rolled.first_step)]
+    added += [("heart", boosts["heart"]), (ATTACK_SCROLL, rolled.scrolls + boosts[ATTACK_SCROLL])]
     return Roll(ended.monster, [*rolled.pairs], faces.index(rolled.kept), added, ended.total, verdict)
 
 

@@ -25,10 +25,16 @@ MARGIN = 4
 
 
 def draw(
-    rules: Rules[Any], state: State, viewer: int | None, language: str, theme: Theme, happened: Sequence[Happening]
+    rules: Rules[Any],
+    state: State,
+    viewer: int | None,
+    language: str,
+    theme: Theme,
+    happened: Sequence[Happening],
+    before: Sequence[Happening],
 ) -> str:
     """The picture of a position. Nothing in this game is hidden: every viewer sees the same."""
-    scene = Scene(rules, state, language, happened)
+    scene = Scene(rules, state, language, happened, before)
     board = Board(scene)
     parts = [board.draw(MARGIN, MARGIN)] if state.active else []
     y = board.height + MARGIN if board.height else 0
