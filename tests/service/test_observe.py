@@ -25,6 +25,7 @@ def configured(level: str) -> Iterator[None]:
         yield
     finally:
         structlog.reset_defaults()
+        logs._LEAN.clear()
         root.handlers[:] = before
         root.setLevel(at)
 
@@ -155,6 +156,12 @@ def test_a_level_above_info_leaves_the_lines_of_requests_out(house: Any, capsys:
     with configured("warning"):
         assert house.nobody.get("/v1/games").status_code == 200
     assert capsys.readouterr().err == ""
+
+
+def test_a_request_is_told_where_somebody_else_configured_structlog(house: Any) -> None:
+    with structlog.testing.capture_logs() as told:
+        assert house.nobody.get("/v1/games").status_code == 200
+    assert [(entry["event"], entry["route"]) for entry in told] == [("request", "/v1/games")]
 
 
 def test_an_unknown_level_is_refused() -> None:
