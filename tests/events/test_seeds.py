@@ -116,6 +116,13 @@ def test_the_notation_is_that_of_the_paper() -> None:
         sized(bytes(65_536))
 
 
+@pytest.mark.parametrize("length", [0, 1, 32, 63, 64, 65, 200])
+def test_hmac_gives_what_the_standard_library_does(length: int) -> None:
+    key = bytes(range(length))
+    for data in (b"", b"data", bytes(1_000)):
+        assert hmac_sha256(key, data) == hmac.digest(key, data, "sha256")
+
+
 def test_sha256_and_hmac_give_the_published_values() -> None:
     assert sha256(b"").hex() == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     # RFC 4231, cases 1, 2 and 6
