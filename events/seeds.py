@@ -5,7 +5,9 @@ An owner is the server (0) or a seat (1..n). An owner's chain runs from a secret
 commitment ``c[0]``; links are revealed upwards, and each is checked against the one before.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from math import isqrt
 
 from events.hashing import hmac_sha256, sha256, sized, tag, u8, u32
@@ -20,7 +22,13 @@ _CHAIN, _TAIL, _SETUP, _ROLL, _DICE, _GAME_ID = map(tag, ("chain", "tail", "setu
 
 def lower(game_id: bytes, owner: int, k: int, link: bytes) -> bytes:
     """``c[k-1]`` from ``c[k]``."""
-    return sha256(_CHAIN + sized(game_id) + u8(owner) + u32(k) + link)
+    return sha256(_above(game_id, owner) + u32(k) + link)
+
+
+@lru_cache(1_024)
+def _above(game_id: bytes, owner: int) -> bytes:
+    """What stands before every link of a chain that is hashed to the one below."""
+    return _CHAIN + sized(game_id) + u8(owner)
 
 
 def server_tail(master: bytes, game_id: bytes) -> bytes:
@@ -40,11 +48,15 @@ class Chain:
         self.game_id, self.owner, self.length = game_id, owner, length
         self._stride = max(1, isqrt(length))
         self._marks: dict[int, bytes] = {length: tail}
-        link, prefix = tail, _CHAIN + sized(game_id) + u8(owner)
-        for k in range(length, 0, -1):  # as `lower` does it, twice as fast
-            link = sha256(prefix + u32(k) + link)
-            if (k - 1) % self._stride == 0:
-                self._marks[k - 1] = link
+        link, begun, k = tail, hashlib.sha256(_above(game_id, owner)), length
+        while k:
+            mark = (k - 1) // self._stride * self._stride
+            for number in range(k, mark, -1):  # as `lower` does it, in half the time
+                rest = begun.copy()
+                rest.update(number.to_bytes(4, "big") + link)
+                link = rest.digest()
+            self._marks[mark] = link
+            k = mark
         self._near: dict[int, bytes] = {}
 
     @property
