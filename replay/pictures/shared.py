@@ -179,7 +179,8 @@ class Sheet:
 
     def row(self, name: str, count: int, x: float, y: float, step: float, scale: float) -> Markup:
         """The same drawing several times, from left to right."""
-        return joined(*(self.use(name, x + i * step, y, scale) for i in range(count)))
+        many = [self.use(name, i * step / scale) for i in range(count)]
+        return tag("g", *many, transform=place(x, y, scale)) if many else Markup("")
 
     def pips(
         self, full: str, empty: str, have: int, most: int, x: float, y: float, step: float, scale: float
