@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, redirect_stderr
 from inspect import getattr_static
+from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -118,7 +119,8 @@ class _Clock:
 def application(servers: Servers) -> tuple[Deps, Flask]:
     """The service in this process, on the database of ``servers``."""
     signing = SigningKeys.fresh().receipts.skey
-    config = Config(redis_url=servers.url, keys=servers.keys, receipts_key=signing, rate_limits=False)
+    nowhere = Path("/nonexistent/annals")  # what `make run` keeps in this folder has other keys
+    config = Config(redis_url=servers.url, data=nowhere, keys=servers.keys, receipts_key=signing, rate_limits=False)
     deps = bootstrap(config)
     return deps, create_app(deps)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +31,8 @@ MASTER = "11" * 32
 ORIGIN = "test.example/games"
 LOG_KEY = Signer.of(ORIGIN, b"\x22" * 32).skey
 RECEIPTS_KEY = Signer.of(ORIGIN + "/receipts", b"\x33" * 32).skey
+NOWHERE = Path("/nonexistent/annals")
+"""No data directory: what `make run` keeps in this checkout has other keys, another log of games, and snapshots."""
 
 
 class HandClock:
@@ -74,7 +77,7 @@ class House:
         self.app = create_app(self.deps)
 
     def bootstrap(self, **settings: Any) -> Deps:
-        keys = {"keys": f"test={MASTER}", "log_key": LOG_KEY, "receipts_key": RECEIPTS_KEY}
+        keys = {"keys": f"test={MASTER}", "log_key": LOG_KEY, "receipts_key": RECEIPTS_KEY, "data": NOWHERE}
         return bootstrap(Config(**(keys | {"rate_limits": False} | settings)), self.redis, self.clock)
 
     def worker(self) -> "Caller":

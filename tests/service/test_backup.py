@@ -85,7 +85,12 @@ class Anew:
     def __init__(self, house: Any, settings: dict[str, Any]) -> None:
         self.redis, self.clock = ephemeral(), house.clock
         config = house.deps.config
-        keys = {"keys": config.keys, "log_key": config.log_key, "receipts_key": config.receipts_key}
+        keys = {
+            "keys": config.keys,
+            "log_key": config.log_key,
+            "receipts_key": config.receipts_key,
+            "data": config.data,
+        }
         self.deps = bootstrap(Config(**{**keys, **settings}), self.redis, house.clock)
         self.client = create_app(self.deps).test_client()
 

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -58,7 +59,9 @@ def place(new_database: Callable[[], redis.Redis]) -> Any:
     from service.bootstrap import bootstrap
     from service.config import Config
 
-    deps = bootstrap(Config(keys=f"test={'11' * 32}", rate_limits=False), new_database())
+    deps = bootstrap(
+        Config(keys=f"test={'11' * 32}", data=Path("/nonexistent/annals"), rate_limits=False), new_database()
+    )
     client = create_app(deps).test_client()
     made = client.post("/v1/players", json={"name": "Ada"}).json
     headers = {"Authorization": f"Bearer {made['token']}"}

@@ -138,7 +138,8 @@ def test_the_deepest_nesting_that_fits_into_a_body_is_refused_and_harms_nobody(
     head = b"POST /v1/games HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
     head += b"Authorization: Bearer %s\r\n" % ada.encode()
     found, _, said = answered(connect(head + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)))
-    assert (found, json.loads(said)["code"]) == (400, "malformed-json")
+    # As deep as the decoder goes: from Python 3.14 on what fits into a body is read, and refused for what it says.
+    assert (found, json.loads(said)["code"]) in {(400, "malformed-json"), (422, "invalid-body")}
     well(service)
 
 

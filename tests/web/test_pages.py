@@ -26,7 +26,9 @@ LANGUAGES = ("en", "fr", "ja")
 
 @pytest.fixture
 def client() -> Iterator[FlaskClient]:
-    deps = bootstrap(Config(keys=f"test={'11' * 32}"), ephemeral(), lambda: 1_800_000_000_000)
+    deps = bootstrap(
+        Config(keys=f"test={'11' * 32}", data=Path("/nonexistent/annals")), ephemeral(), lambda: 1_800_000_000_000
+    )
     yield create_app(deps).test_client()
     deps.close()
 

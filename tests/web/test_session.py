@@ -1,6 +1,7 @@
 """A token in a cookie counts for reading, and for acting beside its CSRF header; Bearer needs neither."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
@@ -14,7 +15,9 @@ from service.web.session import csrf
 
 @pytest.fixture
 def client() -> Iterator[FlaskClient]:
-    deps = bootstrap(Config(keys=f"test={'11' * 32}"), ephemeral(), lambda: 1_800_000_000_000)
+    deps = bootstrap(
+        Config(keys=f"test={'11' * 32}", data=Path("/nonexistent/annals")), ephemeral(), lambda: 1_800_000_000_000
+    )
     yield create_app(deps).test_client()
     deps.close()
 
