@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 _ACTIONS: Final = re.compile(r"/v1/games/([0-9a-f]{32})/actions", re.ASCII).fullmatch
-_ORDINARY_HOST: Final = re.compile(r"[A-Za-z0-9.-]{1,60}(?::[0-9]{1,5})?", re.ASCII).fullmatch
+_ORDINARY_HOST: Final = re.compile(
+    r"(?:[A-Za-z0-9-]{1,60}\.){0,9}[A-Za-z0-9-]{1,60}(?::[0-9]{1,5})?", re.ASCII
+).fullmatch
 _ENDPOINT: Final = "act"
 
 

@@ -269,11 +269,11 @@ def parse(rules: Rules[Any], data: msgspec.Raw) -> Action:
     """
     try:
         return _actions_of(rules.id).decode(data)
-    except (msgspec.ValidationError, RecursionError):
-        pass  # told in the words of the rules
+    except (msgspec.DecodeError, RecursionError):
+        pass  # told in the words of the rules, or below
     try:
         members = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:  # a number out of every range, or nested too deeply
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:  # not UTF-8, too large, or too deep
         errors = [{"pointer": "/action", "detail": "it cannot be read"}]
         raise Problem("malformed-json", {}, {"errors": errors}) from error
     if not isinstance(members, dict) or not isinstance(members.get("type"), str):

@@ -400,12 +400,14 @@ def _body(data: bytes, decode: Callable[[bytes], Any], route: Route) -> Any:
 def read_body() -> bytes:
     """The bytes of the body. One of a known and allowed length is read at once, which is ten times as fast.
 
-    :raises Problem: there are too many.
+    :raises Problem: there are too many, or fewer than were announced.
     """
     length = sent("CONTENT_LENGTH") or ""
     known = length.isascii() and length.isdecimal() and sent("HTTP_TRANSFER_ENCODING") is None
     if known and len(length) < 9 and int(length) <= BODY_LIMIT:
         data: bytes = _environ.get()["wsgi.input"].read(int(length))
+        if len(data) < int(length):  # whoever sent it is gone: perhaps it was to say something else
+            raise Problem("unreadable")
         return data
     data = request.get_data(cache=False)
     if len(data) > BODY_LIMIT:

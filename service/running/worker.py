@@ -18,6 +18,7 @@ from gunicorn import util  # type: ignore[import-untyped]
 from gunicorn.http.errors import (  # type: ignore[import-untyped]
     InvalidResponseHeader,
     InvalidResponseHeaderName,
+    NoMoreData,
     ParseException,
 )
 from gunicorn.workers.ggevent import GeventWorker  # type: ignore[import-untyped]
@@ -78,7 +79,11 @@ class _Prompt:
         self._due = time.monotonic() + _config.patience_s
 
     def read(self, size: int | None = None) -> bytes:
-        """As of any stream. :raises service.limits.TooSlow: it did not come in time."""
+        """As of any stream.
+
+        :raises service.limits.TooSlow: it did not come in time.
+        :raises service.api.problems.Problem: its chunks are none, or it ends before its end.
+        """
         return self._timely(self._body.read, size)
 
     def readline(self, size: int | None = None) -> bytes:
@@ -93,11 +98,15 @@ class _Prompt:
         return iter(self.readline, b"")
 
     def _timely(self, read: Any, size: int | None) -> bytes:
-        from service.limits import TooSlow  # not before the fork: it knows sockets that gevent has not patched yet
+        from service.api.problems import Problem  # not before the fork: it knows sockets that gevent has yet to patch
+        from service.limits import TooSlow
 
-        self._request.must_close, before = True, self._request.must_close  # unless all comes in time
-        with gevent.Timeout(max(0.001, self._due - time.monotonic()), TooSlow()):
-            data: bytes = read(size)
+        self._request.must_close, before = True, self._request.must_close  # unless all comes, and in time
+        try:
+            with gevent.Timeout(max(0.001, self._due - time.monotonic()), TooSlow()):
+                data: bytes = read(size)
+        except (ParseException, NoMoreData) as error:  # of a body in chunks
+            raise Problem("unreadable") from error
         self._request.must_close = before
         self._due += len(data) / _PACE
         return data
@@ -246,7 +255,7 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         from service.api.routing import headers_of
         from service.limits import TooSlow
 
-        if isinstance(exc, TooSlow):  # what was left over of a body that nobody wanted: the answer is given
+        if isinstance(exc, TooSlow | Problem):  # what was left over of a body that nobody wanted: the answer is given
             return
         refused = isinstance(exc, ParseException) and not isinstance(
             exc, InvalidResponseHeader | InvalidResponseHeaderName

@@ -1,13 +1,18 @@
 """The short way to an act and Flask's own: both answer with the same bytes."""
 
+import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from service.api import dispatch
 from service.running import observe
+from service.web import session
 
 Answer = tuple[str, list[tuple[str, str]], bytes]
 
@@ -50,6 +55,7 @@ def test_what_is_refused_is_refused_with_the_same_bytes_over_both_ways(table: An
         (table.creator, path, {"data": b"{", **text}),
         (table.creator, path, {"data": b"[" * 60_000, **text}),
         (table.creator, path, {"data": b" " * 70_000, **text}),
+        (table.creator, path, {"data": b'{"action": {"type": "\xff"}, "expected_version": 1}', **text}),
         (table.creator, path, {"data": b"{}", "content_type": "text/plain"}),
         (table.creator, path, {"json": good, "headers": {"Idempotency-Key": "é" * 300}}),
         (table.creator, path, {"json": good, "headers": {"Authorization": "Bearer nobody"}}),
@@ -77,6 +83,7 @@ def test_what_is_refused_is_refused_with_the_same_bytes_over_both_ways(table: An
         assert short == long, (address, request)
         statuses.add(short[0].split()[0])
     assert {"200", "400", "401", "403", "404", "412", "413", "415", "422", "428"} <= statuses
+    assert max(statuses) < "500"
     assert table.version == version
 
 
@@ -140,3 +147,62 @@ def test_an_act_is_counted_and_logged_over_both_ways(table: Any, house: Any, way
     route = "/v1/games/<id:game_id>/actions"
     posts = [one for one in told if one[0] == "POST"]
     assert posts == [("POST", route, status, False, {"game_id": table.id}) for status in (422, 422, 201)]
+
+
+_JSON = "application/json"
+_BODIES = [
+    b"", b"{}", b"null", b"[" * 30_000, b" " * 65_537, b'\xef\xbb\xbf{"action": {"type": "fly"}}',
+    b'{"action": {"type": "\xff"}, "expected_version": 5}', b'{"action": {"type": "\\ud800"}, "expected_version": 5}',
+    b'{"action": {"type": "fly", "\xed\xa0\x80": 1}, "expected_version": 5}',
+    b'{"action": {"type": "fly", "type": "end-turn"}, "expected_version": 5, "expected_version": 4}',
+    b'{"action": {"type": "move", "to": [1e999, 0]}, "expected_version": 5}',
+    b'{"action": {"type": "move", "to": [NaN, 0]}, "expected_version": 5}',
+    b'{"action": {"type": "move", "to": [%d, 0]}, "expected_version": 5}' % 10**400,
+    b'{"action": {"type": "fly"}, "expected_version": %d}' % 10**30,
+    b'{"action": {"type": "fly"}, "expected_version": true}', b'{"signed": "AA==", "signature": "AA=="}',
+]  # fmt: skip
+_HEADERS: dict[str, list[str]] = {
+    "REQUEST_METHOD": ["GET", "HEAD", "OPTIONS", "PUT", "post"],
+    "QUERY_STRING": ["check=1&lang=fr", "lang=de&check=1", "ch%65ck=1", "check=1&check=0&x", "seat=%32&check=1", "%ff"],
+    "HTTP_HOST": ["", ".", "a..b", "a:99999", "a@b", "[::1]:80"],
+    "CONTENT_LENGTH": ["", "0", "-1", "3", "65537", "\xb2", "9" * 20],
+    "CONTENT_TYPE": ["", "text/plain", "Application/JSON ; charset=x", "multipart/form-data", "\xff"],
+    "HTTP_AUTHORIZATION": ["", "Bearer", "Basic x", "Bearer \xff"],
+    "HTTP_ACCEPT_LANGUAGE": ["", "fr;q=0, ja;q=0.1", "xx, *", "fr;q=nan", "JA", "\xff"],
+    "HTTP_IF_MATCH": ['"5"', '"4.x"', "*", 'W/"5"', '"\xb2"', ""],
+    "HTTP_IDEMPOTENCY_KEY": ["", " ", "k", "x" * 300, "\xff"],
+    "HTTP_COOKIE": ["annals=", "annals=x; annals=y", ";;=", "annals=\xff"],
+    "HTTP_X_CSRF_TOKEN": ["", "x", "\xff"],
+    "HTTP_TRANSFER_ENCODING": ["chunked", "gzip"],
+    "HTTP_UPGRADE": ["websocket"],
+    "HTTP_X_FORWARDED_FOR": ["1.1.1.1", "\xff"],
+    "wsgi.url_scheme": ["https"],
+    "SCRIPT_NAME": ["/x"],
+}  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    odd=st.dictionaries(st.sampled_from(sorted(_HEADERS)), st.integers(0, 7), max_size=4),
+    body=st.none() | st.sampled_from(_BODIES),
+    kept=st.sampled_from(["token", "cookie", "cookie alone"]),
+)
+def test_however_it_is_sent_both_ways_answer_with_the_same_bytes(
+    table: Any, house: Any, ways: Any, odd: dict[str, int], body: bytes | None, kept: str
+) -> None:
+    token = table.creator.token
+    if body is None:
+        body = json.dumps({"action": {"type": "move", "to": [0, 1]}, "expected_version": 5}).encode()
+    environ = {"QUERY_STRING": "check=1", "HTTP_HOST": "localhost"}
+    if kept == "token":
+        environ["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    else:
+        environ["HTTP_COOKIE"] = f"{session.COOKIE}={token}"
+        if kept == "cookie":
+            environ[session.HEADER] = session.csrf(token)
+    environ |= {name: _HEADERS[name][number % len(_HEADERS[name])] for name, number in odd.items()}
+    nobody = replace(table.creator, token=None)
+    short, long = ways(nobody, f"{table.path}/actions", data=body, content_type=_JSON, environ_overrides=environ)
+    assert short == long
+    assert short[0] < "500"
+    assert house.deps.log.head(bytes.fromhex(table.id)).version == 5

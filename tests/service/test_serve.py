@@ -301,13 +301,21 @@ def test_a_port_that_is_taken_is_said_plainly(service: Service, tmp_path: Path) 
         b"GET /" + b"x" * 10_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 500 + b"\r\n",
         b"POST /v1/games HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip\r\n\r\n",
+        b"POST /v1/players HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        b"POST /v1/players HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{}",
+        b"POST /v1/players HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n"
+        b'{"name": "Ada"}',
     ],
-    ids=["a version", "no request", "a space in a header's name", "a long line", "many headers", "a coding"],
-)
+    ids=[
+        "a version", "no request", "a space in a header's name", "a long line", "many headers", "a coding",
+        "chunks that are none", "a chunk that is cut off", "a body that is cut off where it could end",
+    ],
+)  # fmt: skip
 def test_what_is_no_request_is_refused_as_all_else_is(shown: Service, sent: bytes) -> None:
     host, _, port = shown.url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
         answer = b""
         while part := connection.recv(65_536):
             answer += part
@@ -315,7 +323,9 @@ def test_what_is_no_request_is_refused_as_all_else_is(shown: Service, sent: byte
     assert head.startswith(b"HTTP/1.1 400 ")
     assert b"application/problem+json" in head
     assert json.loads(body)["code"] == "unreadable"
-    assert "annals_secret" not in (shown.data.parent / "log").read_text()
+    log = (shown.data.parent / "log").read_text()
+    assert "annals_secret" not in log
+    assert "unforeseen" not in log
 
 
 def test_a_setting_that_cannot_be_is_said_plainly(tmp_path: Path) -> None:
