@@ -15,6 +15,8 @@ import gevent
 import gevent.pool
 import gevent.socket
 from gunicorn import util  # type: ignore[import-untyped]
+from gunicorn.glogging import Logger  # type: ignore[import-untyped]
+from gunicorn.http.body import LengthReader  # type: ignore[import-untyped]
 from gunicorn.http.errors import (  # type: ignore[import-untyped]
     InvalidResponseHeader,
     InvalidResponseHeaderName,
@@ -54,6 +56,16 @@ control_socket_disable = True  # it would be put into the home directory
 logconfig_dict = logs.library_logging(_config.log_level)
 
 
+class Log(Logger):  # type: ignore[misc] # Gunicorn has no types
+    """Gunicorn's, without a line for each request: there is one already, which knows the route and no address."""
+
+    def access(self, *_: Any) -> None:
+        """Of what such a line would say, nothing is put together."""
+
+
+logger_class = Log
+
+
 def application() -> "Application":
     """The application of this worker, called after the fork."""
     from service.app import create_app
@@ -69,6 +81,12 @@ def application() -> "Application":
     gc.freeze()  # what is there now stays: it need not be looked through for garbage again and again
     gc.set_threshold(*_GARBAGE)
     return app
+
+
+def _is_here(reader: Any) -> bool:
+    """Did the whole body come with the head of its request? Then to read it is to wait for nobody."""
+    whole: bool = isinstance(reader, LengthReader) and reader.length <= reader.unreader.buf.tell()
+    return whole
 
 
 class _Prompt:
@@ -222,7 +240,8 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
     def handle_request(self, listener_name: str, req: Any, sock: Any, addr: Any) -> None:
         """As Gunicorn does it, with the head of the answer in the same packet as the beginning of its body."""
         self._served.add(gevent.getcurrent())
-        req.body = _Prompt(req)
+        if not _is_here(req.body.reader):
+            req.body = _Prompt(req)
         whole = _Whole(sock, req, not self.cfg.is_ssl)
         try:
             super().handle_request(listener_name, req, whole, addr)
