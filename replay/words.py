@@ -185,13 +185,25 @@ class Words:
         """The message as it stands in the catalogue; its id where there is none."""
         return catalogue(self.language, message.partition(".")[0]).gettext(message)
 
-    def text(self, message: str, facts: Mapping[str, Any], context: Context = Context()) -> str:  # noqa: B008
-        """A message with its facts put in."""
+    def text(
+        self,
+        message: str,
+        facts: Mapping[str, Any],
+        context: Context = Context(),  # noqa: B008
+        told: msgspec.Struct | None = None,
+    ) -> str:
+        """A message with its facts put in; ``told`` has in its fields what is not among them."""
         said = ""
         for text, name, form in self._messages.get(message) or self._taken_apart(message):
             said += text
-            if name is not None:  # a message can look at facts by their names, not into objects
-                said += self._put(facts[name], form, context) if name in facts else f"{{{name}}}"
+            if name is None:
+                continue
+            value = UNSET  # a message can look at facts by their names, not into objects
+            if name in facts:
+                value = facts[name]
+            elif told is not None and name in told.__struct_fields__:
+                value = getattr(told, name)
+            said += f"{{{name}}}" if value is UNSET else self._put(value, form, context)
         return said
 
     def term(self, name: str, game: str = "table") -> Term | None:
@@ -221,11 +233,11 @@ class Words:
 
     def _told(self, sort: str, told: Happening | Action, context: Context) -> str:
         game = context.game
-        name, facts = fields(told)
+        name = type(told).__struct_config__.tag
         teller = telling(game)
         variant = teller.variant(told, context.state)
         message = f"{game}.{sort}.{name}.{variant}" if variant else f"{game}.{sort}.{name}"
-        return self.text(message, facts | teller.facts(told, context.state), context)
+        return self.text(message, teller.facts(told, context.state), context, told)
 
     def _taken_apart(self, message: str) -> "tuple[_Piece, ...]":
         """A message taken apart: once, if there is one."""

@@ -99,14 +99,16 @@ class Accounts:
 
     def names(self, player_ids: Iterable[bytes]) -> dict[bytes, str]:
         """The names of players, empty for one who has none (any more). At most 30 s old."""
-        now = time.monotonic()
-        wanted = set(player_ids)
-        missing = [one for one in wanted if self._names.get(one, (0.0, ""))[0] < now]
+        now, found, missing = time.monotonic(), dict[bytes, str](), dict[bytes, Command]()
+        for one in player_ids:
+            until, found[one] = self._names.get(one, (0.0, ""))
+            if until < now:
+                missing[one] = "HGET", _player(one), "name"
         if missing:
-            commands: list[Command] = [("HGET", _player(one), "name") for one in missing]
-            for one, name in zip(missing, self._wire.call(*commands), strict=True):
-                _remember(self._names, one, (now + _NAMES_S, (name or b"").decode()))
-        return {one: self._names.get(one, (0.0, ""))[1] for one in wanted}
+            for one, name in zip(missing, self._wire.call(*missing.values()), strict=True):
+                found[one] = (name or b"").decode()
+                _remember(self._names, one, (now + _NAMES_S, found[one]))
+        return found
 
     def erase(self, player_id: bytes) -> int | None:
         """Forget all that is kept of a player: how many tokens went with it, or None where there was nobody.
