@@ -11,7 +11,7 @@ from msgspec import UNSET
 from engine.protocol import Happening, Outcome
 from events.event import Event
 from replay.case import Case, Effective, effective
-from replay.position import EXACT, OPEN, Position
+from replay.position import EXACT, OPEN, PLAYING, Position
 from replay.words import Context, words
 from service.api import shapes
 from service.commands import Unsound, pausing, signing_due_ms
@@ -221,7 +221,7 @@ def player_names(deps: "Deps", position: Position) -> dict[bytes, str]:
 
 def actions(position: Position, seat: int | None, context: Context, language: str) -> list[shapes.ActionOut]:
     """The legal actions of a seat, with labels."""
-    if seat is None or position.rules is None or position.state is None:
+    if seat is None or position.status != PLAYING or position.rules is None or position.state is None:
         return []
     said = words(language)
     return [
@@ -238,7 +238,7 @@ def actions(position: Position, seat: int | None, context: Context, language: st
 def choices(position: Position, seat: int | None, context: Context, language: str) -> list[shapes.ChoiceOut]:
     """The legal parametric actions of a seat, with labels."""
     rules, said = position.rules, words(language)
-    if seat is None or rules is None or position.state is None:
+    if seat is None or position.status != PLAYING or rules is None or position.state is None:
         return []
     return [
         shapes.ChoiceOut(
@@ -266,7 +266,7 @@ def choices(position: Position, seat: int | None, context: Context, language: st
 
 def refused(position: Position, seat: int | None, context: Context, language: str) -> list[shapes.RefusedOut]:
     """What the seat would naturally click and may not, with the reason in words."""
-    if seat is None or position.rules is None or position.state is None:
+    if seat is None or position.status != PLAYING or position.rules is None or position.state is None:
         return []
     said = words(language)
     return [

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from engine.registry import BOTS, RULESETS
+from service import commands
 
 
 def test_a_whole_game_from_registering_to_its_end(house: Any) -> None:
@@ -287,6 +288,16 @@ def test_what_one_would_click_in_vain_is_explained(table: Any, language: str) ->
     refused = next(one for one in table.legal(query=f"?lang={language}")["refused"] if one["target"] == "fountain")
     assert (refused["code"], refused["rule"]) == ("full-health", "2.3.8")
     assert refused["message"] not in ("", "full-health")
+
+
+def test_in_a_game_that_was_ended_from_outside_there_is_nothing_to_do(table: Any, house: Any) -> None:
+    before = table.creator.get(f"{table.path}/actions").json
+    assert before["actions"]
+    commands.void(house.deps, bytes.fromhex(table.id), "restored")
+    after = table.creator.get(f"{table.path}/actions").json
+    assert after | {"seat": before["seat"]} == before | {
+        "version": before["version"] + 1, "actions": [], "choices": [], "refused": [],
+    }  # fmt: skip
 
 
 def test_an_illegal_action_is_refused_with_reason_rule_words_and_what_is_legal(table: Any) -> None:
