@@ -318,8 +318,8 @@ class Worker(GeventWorker):  # type: ignore[misc] # Gunicorn has no types
         while True:  # a connection falls silent when its stream or answer is over
             for greenlet, since in list(self._silent.items()):
                 if time.monotonic() - since > _SILENCE_S:
-                    with suppress(OSError):
-                        self._clients[greenlet].shutdown(socket.SHUT_RD)
+                    with suppress(OSError):  # beneath: gevent's would wake who reads with an error
+                        self._clients[greenlet]._sock.shutdown(socket.SHUT_RD)
             gevent.sleep(0.1)
 
 

@@ -244,12 +244,14 @@ def test_ctrl_c_stops_everything_within_seconds_and_leaves_nothing(service: Serv
     ):
         lines = stream.iter_lines()
         next(lines)
+        assert http.get("/healthz").status_code == 200  # on a connection that is kept alive
         assert len(service.processes()) >= 5, "supervisor, web server, two workers, clerk, database"
         status, seconds = service.stop(signal.SIGINT)
         assert "event: end" not in list(lines), "it ends whole all the same, else this raises"
     assert status == 0, service.log()
     assert seconds < 30
     assert service.processes() == []
+    assert '"level":"error"' not in service.log()
 
 
 def test_data_is_found_again_after_a_restart(service: Service) -> None:
