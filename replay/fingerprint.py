@@ -18,19 +18,20 @@ Packed = dict[str, tuple[Mapping[str, Any], msgspec.Raw]]
 
 
 def canonical(state: msgspec.Struct) -> bytes:
-    """The MP-C1 bytes of a rules state, at most 1 MiB.
+    """The MP-C1 bytes of a rules state.
 
     The state's types admit nothing else (a test walks them), so the fast encoder is canonical here.
     """
-    return _within(_encode(state))
+    return _encode(state)
 
 
 def state_hash(rules_id: str, state: msgspec.Struct, packed: Packed | None = None) -> bytes:
-    """``S``, 32 bytes; the fingerprint ``f`` is its first 8.
+    """``S``, 32 bytes, of a state of at most 1 MiB; the fingerprint ``f`` is its first 8.
 
     With ``packed``, in which it also keeps them, a part that was packed before is not packed anew.
     """
-    if packed is not None and (large := _large(type(state))):
+    prefix, large = _known(rules_id, type(state))
+    if packed is not None and large:
         state = state.__copy__()  # type: ignore[attr-defined]  # as copy.copy does it, in half the time
         for name in large:
             part = getattr(state, name)
@@ -38,19 +39,17 @@ def state_hash(rules_id: str, state: msgspec.Struct, packed: Packed | None = Non
             if known is None or known[0] is not part:  # a Mapping never changes: another one takes its place
                 known = packed[name] = (part, msgspec.Raw(_encode(part)))
             setattr(state, name, known[1])  # it is packed as it is
-    return sha256(_prefix(rules_id) + _within(_encode(state)))
-
-
-def _within(data: bytes) -> bytes:
+    data = _encode(state)
     if len(data) > codec.STATE_LIMIT:
         raise codec.NotCanonical(f"a state of {len(data)} bytes, at most {codec.STATE_LIMIT} are allowed")
-    return data
+    return sha256(prefix + data)
 
 
 @cache
-def _large(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The fields that hold many things: mappings to structs."""
-    return tuple(name for name, hint in get_type_hints(kind).items() if _is_large(hint))
+def _known(rules_id: str, kind: type[msgspec.Struct]) -> tuple[bytes, tuple[str, ...]]:
+    """What a state is hashed behind, and its fields that hold many things: mappings to structs."""
+    hints = get_type_hints(kind).items()
+    return _STATE + sized(rules_id.encode()), tuple(name for name, hint in hints if _is_large(hint))
 
 
 def _is_large(hint: Any) -> bool:
@@ -58,10 +57,6 @@ def _is_large(hint: Any) -> bool:
 
 
 @cache
-def _prefix(rules_id: str) -> bytes:
-    return _STATE + sized(rules_id.encode())
-
-
 def rules_hash(rules: Rules[Any]) -> bytes:
     """What a game is played under: the ruleset's id, its material and its golden transcripts."""
     return sha256(_RULES + sized(rules.id.encode()) + codec.encode(rules.components) + rules.transcripts)
