@@ -76,20 +76,20 @@ class Recorded:
         return draw[2]
 
     def pick(self, counts: Mapping[str, int], purpose: str) -> str:
-        bag = possible(counts)
-        if len(bag) == 1:
-            return bag[0][0]
+        if min(counts.values(), default=0) < 1:
+            counts = dict(possible(counts))
+        if len(counts) == 1:
+            return next(iter(counts))
         draw = self._next(purpose)
-        total = sum(count for _, count in bag)
+        total = sum(counts.values())
         if (
             len(draw) != 4
             or draw[1] != total
             or type(draw[2]) is not int
-            or not 0 <= draw[2] < total
-            or at(bag, draw[2]) != draw[3]
+            or type(chosen := draw[3]) is not str
+            or not 0 <= draw[2] - before(counts, chosen) < counts.get(chosen, 0)
         ):
             raise WrongDraw(f"the rules pick one of {total} ({purpose}), the record has {draw}")
-        chosen: str = draw[3]
         return chosen
 
     def finish(self) -> None:
@@ -163,7 +163,7 @@ def possible(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
     :raises ValueError: the bag is empty.
     """
-    bag = sorted(entry for entry in counts.items() if entry[1] > 0)  # code points are in the order of UTF-8 bytes
+    bag = sorted([entry for entry in counts.items() if entry[1] > 0])  # code points are in the order of UTF-8 bytes
     if not bag:
         raise ValueError("nothing to pick from")
     return bag
@@ -176,6 +176,11 @@ def at(bag: Sequence[tuple[str, int]], v: int) -> str:
         if v < 0:
             return name
     raise ValueError("beyond the end of the bag")
+
+
+def before(counts: Mapping[str, int], name: str) -> int:
+    """The first place of an id in the sorted bag, as `at` counts them. No count is less than 1."""
+    return sum([count for other, count in counts.items() if other < name])
 
 
 def below(n: int, stream: Iterator[int]) -> int:

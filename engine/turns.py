@@ -156,8 +156,8 @@ class TurnTaking(Rules[T]):
 
     def refuse(self, state: T, seat: int, action: Action) -> Illegal | None:
         """Why the seat may not do it now, or None."""
-        if refusal := self.refuse_seat(state, seat, self.cited.turn):
-            return refusal
+        if state.ending or seat != state.active:
+            return self.refuse_seat(state, seat, self.cited.turn)
         handler = self.handlers[type(action)]
         if state.phase not in (phases := handler.when(state)):
             return self.wrong_phase(state, phases)

@@ -1,6 +1,6 @@
 """Steps (rules 2.3.1 to 2.3.4), turning and placing tiles, arriving (rules 2.4), traps."""
 
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec import UNSET
 
@@ -20,8 +20,9 @@ Sort = Literal["walk", "astral", "portal", "discover"]
 def sort_of_step(state: State, to: str) -> Sort | Illegal:
     """2.3.1-2.3.4: what leads from the active hero's tile to the cell ``to``, or why nothing does."""
     hero = state.hero
-    here, there = state.tiles[hero.at], state.tiles.get(to)
-    if side := neighbours(hero.at).get(to):
+    at, tiles = hero.at, state.tiles
+    here, there = tiles[at], tiles.get(to)
+    if side := neighbours(at).get(to):
         if there is None and side in here.exits:
             return "discover" if state.pile else Illegal("pile-empty", "6.3", to=to)
         if there and side in here.exits and OPPOSITE[side] in there.exits:
@@ -29,9 +30,9 @@ def sort_of_step(state: State, to: str) -> Sort | Illegal:
         if there and HEROES[hero.name].walks_through_walls:
             return "astral"
     if here.kind == "portal":
-        if to == hero.at and not any(other_portals(state)):
+        if to == at and not any(other_portals(state)):
             return Illegal("no-other-portal", "2.3.3")
-        if there and there.kind == "portal" and to != hero.at:
+        if there and there.kind == "portal" and to != at:
             return "portal"
     return Illegal("cul-de-sac", "2.3.1", to=to)
 
@@ -64,12 +65,13 @@ def discover(state: State, to: str, chance: Chance) -> list[Happening]:
     """2.3.4, 7.1: a tile is drawn, then turned by chance or by the player, with an exit back in any case."""
     tile, state.pile = drawn(state.pile, chance, "tile")
     kind, shape = tile.split("-")
-    ways = connecting(shape, neighbours(to)[state.hero.at])
+    hero = state.hero
+    ways = connecting(shape, neighbours(to)[hero.at])
     if len(ways) > 1 and state.table.orientation == "player":
         state.placing, state.phase = Placing(to, tile), "placing"
-        return [told.TileDrawn(state.active, state.hero.name, to, kind, shape)]
-    exits = {str(rotation): exits for rotation, exits in ways.items()}
-    return place(state, to, kind, exits[equally(chance, exits, "orientation")], chance)
+        return [told.TileDrawn(state.active, hero.name, to, kind, shape)]
+    rotation = equally(chance, map(str, ways), "orientation")
+    return place(state, to, kind, ways[cast(Rotation, int(rotation))], chance)
 
 
 def refuse_place_tile(state: State, action: PlaceTile) -> Illegal | None:
@@ -127,11 +129,12 @@ def exhausted(state: State) -> bool:
 def has_frontier(state: State) -> bool:
     """2.1: does any tile have an exit towards a cell without a tile? Looks at the newest first: they mostly do."""
     tiles = state.tiles
-    return any(
-        side in tiles[at].exits and cell not in tiles
-        for at in reversed(tuple(tiles))
-        for cell, side in neighbours(at).items()
-    )  # fmt: skip
+    for at in reversed(tuple(tiles)):
+        exits = tiles[at].exits
+        for cell, side in neighbours(at).items():
+            if cell not in tiles and side in exits:
+                return True
+    return False
 
 
 def enter(state: State, to: str, sort: Sort) -> list[Happening]:
@@ -147,8 +150,9 @@ def enter(state: State, to: str, sort: Sort) -> list[Happening]:
 
 def arrive(state: State) -> list[Happening]:
     """2.4.3-2.4.5: a monster, a trap, or nothing that stops."""
-    hero, powers = state.hero, HEROES[state.hero.name]
-    if monster_at(state):
+    hero = state.hero
+    powers = HEROES[hero.name]
+    if state.things.get(hero.at) in MONSTERS:
         if powers.sneaks_past_monsters and state.mp:
             state.phase = "encounter"
             return [told.Encounter(*fights.opponents(state), hero.at)]

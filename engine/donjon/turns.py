@@ -76,14 +76,16 @@ def skip_turn(state: State) -> Happening:
 
 def following(state: State) -> int:
     """The next seat in seat order that did not withdraw; there must be one."""
-    return next(seat for seat in after(state.active, len(state.heroes)) if not state.heroes[seat - 1].withdrawn)
+    heroes = state.heroes
+    return next(seat for seat in after(state.active, len(heroes)) if not heroes[seat - 1].withdrawn)
 
 
 def stalemate(state: State) -> bool:
     """6.5: so many rounds in a row without progress; a round is one turn of every seat that still plays."""
-    rounds = state.table.stalemate_rounds
-    playing = sum(not hero.withdrawn for hero in state.heroes)
-    return 0 < rounds * playing <= state.turn - state.progress
+    rounds, since = state.table.stalemate_rounds, state.turn - state.progress
+    if not 0 < rounds <= since:  # whoever plays, not even one round was as long
+        return False
+    return rounds * sum(not hero.withdrawn for hero in state.heroes) <= since
 
 
 def finish(state: State, ending: Ending) -> Happening:
