@@ -3,7 +3,7 @@
 import copy
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,9 @@ def copier(kind: Any) -> Copier | None:
         return copier(args[0])
     if origin in (typing.Union, types.UnionType):
         return _either([one for one in args if copier(one)])
+    if origin is Mapping:
+        assert copier(args[1]) is None, "what never changes holds nothing that does"
+        return None
     if origin is dict:
         return _dict(copier(args[1]))
     if origin is list:
