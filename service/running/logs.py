@@ -8,6 +8,7 @@ import logging.config
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -36,6 +37,20 @@ def _json(value: Any, **_: Any) -> str:
     return _SECRET.sub("[redacted]", line) if any(mark in line for mark in _MARKS) else line
 
 
+class _Stderr:
+    """Standard error. What cannot be written there, on a full disk or into a pipe that nobody reads, is lost, and
+    nothing else: an action that it tells of is in the log of its game by then, and whoever acted is to be told so."""
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):  # there is nobody left to tell
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            sys.stderr.flush()
+
+
+_STDERR: Final[Any] = _Stderr()
 _log = structlog.get_logger()
 _PROCESS: Final[dict[str, str]] = {}
 _LEAN: Final[dict[str, Callable[[str], object]]] = {}
@@ -68,10 +83,10 @@ def configure(level: str, process: str) -> None:
     structlog.configure(
         processors=[*_PROCESSORS, structlog.processors.JSONRenderer(serializer=_json)],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=_STDERR),
     )
     _PROCESS["process"] = process
-    _LEAN["write"] = sys.stderr.write if number <= logging.INFO else _nothing
+    _LEAN["write"] = _STDERR.write if number <= logging.INFO else _nothing
     logging.config.dictConfig(library_logging(level))
 
 

@@ -1,8 +1,11 @@
 """What the service tells about itself, and what it keeps to itself."""
 
+import errno
+import io
 import json
 import logging
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +14,19 @@ import pytest
 import structlog
 
 from events.log import Unavailable
+from service.api import play
 from service.keys import Keyring
 from service.running import logs, observe
+
+
+class Full(io.StringIO):
+    """A file on a disk without room."""
+
+    asked = 0
+
+    def write(self, text: str) -> int:
+        self.asked += 1
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @contextmanager
@@ -162,6 +176,16 @@ def test_a_request_is_told_where_somebody_else_configured_structlog(house: Any) 
     with structlog.testing.capture_logs() as told:
         assert house.nobody.get("/v1/games").status_code == 200
     assert [(entry["event"], entry["route"]) for entry in told] == [("request", "/v1/games")]
+
+
+def test_what_cannot_be_logged_is_answered_all_the_same(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Full()
+    monkeypatch.setattr(sys, "stderr", full)
+    with configured("debug"):
+        assert table.first_legal().status_code == 201
+        monkeypatch.setattr(play, "_accepted", None)
+        assert table.first_legal().status_code == 500
+    assert full.asked >= 4
 
 
 def test_an_unknown_level_is_refused() -> None:
