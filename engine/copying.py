@@ -1,6 +1,5 @@
 """Copies of states: plain typed data, so that its types say what has to be copied and what may stay shared."""
 
-import copy
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -58,7 +57,7 @@ def _struct(kind: type[msgspec.Struct]) -> Copier:
     parts = [(name, inner) for name in kind.__struct_fields__ if (inner := copier(hints[name]))]
 
     def twin(value: Any) -> Any:
-        other = copy.copy(value)
+        other = value.__copy__()  # as copy.copy does it, in half the time
         for name, inner in parts:
             setattr(other, name, inner(getattr(value, name)))
         return other
