@@ -76,8 +76,9 @@ def restore(
     """
     if any(True for _ in deps.log.games()) or any(True for _ in names_beside(Wire(deps.redis))):
         raise NotEmpty("the database is not empty: a backup comes into an empty one")
-    lists = (*lists, *backup.path.parent.glob(f"*/{log_folder.ERASED}"))
-    listed = set[bytes]().union(*map(erased.read, lists))
+    beside = {backup.path.absolute().parent, backup.path.resolve().parent}  # of a path like `.`, and behind a link
+    lists = (*lists, *(path for folder in beside for path in folder.glob(f"*/{log_folder.ERASED}")))
+    listed = erased.known(deps).union(*map(erased.read, lists))
     restored = Restored()
     for record in backup.records():
         events = backup.events(record)

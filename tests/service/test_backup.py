@@ -491,27 +491,54 @@ def dispute(kept: Any, tmp_path: Path) -> Dispute:
     return made
 
 
-@pytest.mark.parametrize("place", ["beside the log of games", "in a newer backup beside", "in a list that is given"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "beside the log of games", "in a newer backup beside", "beside the working directory",
+        "beside what a link names", "in a list that is given",
+    ],
+)  # fmt: skip
 def test_what_was_erased_since_a_backup_is_erased_again(
-    kept: Any, dispute: Dispute, tmp_path: Path, place: str, refusal: Any
+    kept: Any, dispute: Dispute, tmp_path: Path, place: str, refusal: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = tmp_path / "log" / ERASED
     assert len(listed.read_text().split()) == 3
-    log, lists = tmp_path / "log", tuple[Path, ...]()
+    log, lists, old = tmp_path / "log", tuple[Path, ...](), tmp_path / "old"
     if place != "beside the log of games":
         log = tmp_path / "log2"
-    if place == "in a newer backup beside":
+    if place in ("in a newer backup beside", "beside the working directory", "beside what a link names"):
         make_backup(kept.deps, tmp_path / "new", "test")
         listed.unlink()
+        if place == "beside the working directory":
+            monkeypatch.chdir(old)
+            old = Path()
+        elif place == "beside what a link names":
+            (tmp_path / "elsewhere").mkdir()
+            (tmp_path / "elsewhere" / "latest").symlink_to(old)
+            old = tmp_path / "elsewhere" / "latest"
     elif place == "in a list that is given":
         lists = (listed.rename(tmp_path / "list"),)
     anew = Anew(kept, {"archive_dir": str(tmp_path / "archive2"), "log_dir": str(log)})
     with closing(anew.deps):
-        assert restore(anew.deps, Backup.open(tmp_path / "old"), lists=lists).erased == 3
+        assert restore(anew.deps, Backup.open(old), lists=lists).erased == 3
         dispute.forgotten_by(anew, refusal)
         assert (log / ERASED).stat().st_mode & 0o777 == 0o600
         make_backup(anew.deps, tmp_path / "after", "test")
         assert erased.read(tmp_path / "after" / ERASED) == erased.known(anew.deps) != set()
+
+
+def test_a_list_of_what_was_erased_that_cannot_be_read_is_told_before_anything_comes_back(
+    kept: Any, dispute: Dispute, tmp_path: Path
+) -> None:
+    folder = tmp_path / "elsewhere" / "log"
+    (folder / ERASED).mkdir(parents=True)
+    anew = Anew(kept, {"archive_dir": str(tmp_path / "archive2"), "log_dir": str(folder)})
+    with closing(anew.deps):
+        with pytest.raises(IsADirectoryError):
+            restore(anew.deps, Backup.open(tmp_path / "old"))
+        assert not list(anew.deps.log.games())
+        (folder / ERASED).rmdir()
+        assert restore(anew.deps, Backup.open(tmp_path / "old")).erased == 3
 
 
 def test_a_list_of_what_was_erased_is_read_but_for_lines_that_were_cut_off(tmp_path: Path) -> None:
