@@ -131,7 +131,7 @@ def actions(servers: Servers, plans: Sequence[Plan], count: int) -> list[Profile
     with redirect_stderr(io.StringIO()), patch.dict("os.environ", servers.bare_environment):
         logs.configure(deps.config.log_level, "bench")
         ceiling = bare.application()
-        clock, floor = _Clock("Flask: routing, contexts, headers, building the response"), _Clock("Flask likewise")
+        clock, floor = _Clock("around all this: the route, limits, headers"), _Clock("Flask, with all of it")
         copied = Copied()
         serve(ours, (request for plan in plans for request in plan.take(1)))
         serve(ceiling, copied.take(10))
