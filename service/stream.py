@@ -222,7 +222,7 @@ class Hub:
                         return
                     elif not self._woken(watcher, self._patience(channel, due_s)):
                         self._check(channel)
-                        quiet = watcher.cursor == upto and not watcher.rest
+                        quiet = watcher.cursor >= upto and not watcher.rest  # ahead: of a log that was restored
                         if quiet and (due_s is None or due_s >= self._heartbeat_s):
                             yield HEARTBEAT
             finally:

@@ -286,6 +286,11 @@ def test_a_quiet_stream_has_a_heartbeat(room: Room) -> None:
     watcher.until(lambda w: w.raw.count(HEARTBEAT) >= 2)
 
 
+def test_who_resumes_behind_what_is_not_there_yet_has_a_heartbeat_else_nobody_would_see_them_go(room: Room) -> None:
+    watcher = room.watch(room.table(), after=1_000)
+    watcher.until(lambda w: w.raw.count(HEARTBEAT) >= 2)
+
+
 def test_a_game_that_is_closed_ends_its_streams_with_an_end_event(room: Room) -> None:
     game_id = room.started()
     watcher = room.watch(game_id)
