@@ -1,7 +1,7 @@
 """The record: events, positions, the replay, and the audit's verdict."""
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 import msgspec
@@ -68,7 +68,8 @@ def show_events(call: Call, game_id: bytes) -> Response:
         case "application/x-ndjson":
             lines = (_encoder.encode(event) + b"\n" for event in _events(call, view, after, limit))
             headers = {"Cache-Control": "private, no-cache", "Content-Language": call.language}
-            return Response(lines, headers=headers, content_type=NDJSON)
+            begun = chain((next(lines, b""),), lines)  # what fails at once is still told as a problem
+            return Response(begun, headers=headers, content_type=NDJSON)
         case self_custody.MEDIA_TYPE:
             stored = b"".join(self_custody.framed(_stored(call, view, after, limit)))
             return packed(Response(stored, headers={"Cache-Control": "private, no-cache"}, content_type=STORED))

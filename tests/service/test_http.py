@@ -174,6 +174,18 @@ def test_events_come_one_a_line(table: Any, house: Any) -> None:
     assert house.nobody.get(f"{table.path}/events?limit=1", {"Accept": "application/x-ndjson"}).text.count("\n") == 1
 
 
+def test_lines_that_cannot_be_read_are_a_problem_before_the_first(
+    table: Any, house: Any, refusal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any) -> Any:
+        raise Unavailable("gone")
+        yield  # never: a walk is a generator
+
+    monkeypatch.setattr(house.deps.positions, "walk", gone)
+    answer = house.nobody.get(f"{table.path}/events", {"Accept": "application/x-ndjson"})
+    assert refusal(answer) == "503 unavailable"
+
+
 def test_events_of_a_game_that_is_over_are_streamed_to_the_end(house: Any) -> None:
     table = house.player().opens(options={"stalemate_rounds": 1})
     table.seat(table.creator)
