@@ -204,29 +204,32 @@ class Hub:
             yield _OPENING
             if not self._start():
                 return
-            watcher = _Watcher(after, variant, line if delay_ms == 0 else None, chunked)
-            channel = self._admit(game_id, watcher)
             try:
-                while not self._closing.is_set():
-                    watcher.wake.clear()
-                    if watcher.rest and line is not None:
-                        rest, watcher.rest = watcher.rest, b""
-                        line.sendall(rest)
-                    closed, upto, due_s = channel.visible(self._clock(), delay_ms)
-                    if watcher.cursor < upto:
-                        for version, chunk in self._chunks(channel, watcher.cursor, upto, variant):
-                            yield chunk
-                            watcher.cursor = version
-                    elif closed:
-                        yield _end(channel.position)
-                        return
-                    elif not self._woken(watcher, self._patience(channel, due_s)):
-                        self._check(channel)
-                        quiet = watcher.cursor >= upto and not watcher.rest  # ahead: of a log that was restored
-                        if quiet and (due_s is None or due_s >= self._heartbeat_s):
-                            yield HEARTBEAT
+                watcher = _Watcher(after, variant, line if delay_ms == 0 else None, chunked)
+                channel = self._admit(game_id, watcher)
+                try:
+                    while not self._closing.is_set():
+                        watcher.wake.clear()
+                        if watcher.rest and line is not None:
+                            rest, watcher.rest = watcher.rest, b""
+                            line.sendall(rest)
+                        closed, upto, due_s = channel.visible(self._clock(), delay_ms)
+                        if watcher.cursor < upto:
+                            for version, chunk in self._chunks(channel, watcher.cursor, upto, variant):
+                                yield chunk
+                                watcher.cursor = version
+                        elif closed:
+                            yield _end(channel.position)
+                            return
+                        elif not self._woken(watcher, self._patience(channel, due_s)):
+                            self._check(channel)
+                            quiet = watcher.cursor >= upto and not watcher.rest  # ahead: of a log that was restored
+                            if quiet and (due_s is None or due_s >= self._heartbeat_s):
+                                yield HEARTBEAT
+                finally:
+                    self._dismiss(game_id, channel, watcher)
             finally:
-                self._dismiss(game_id, channel, watcher)
+                self._stop()
 
     def _woken(self, watcher: _Watcher, patience_s: float) -> bool:
         watcher.waiting = True
@@ -314,7 +317,6 @@ class Hub:
 
     def _dismiss(self, game_id: bytes, channel: Channel, watcher: _Watcher) -> None:
         WATCHERS.dec()
-        self._stop()
         channel.direct.discard(watcher)
         self._leave(game_id, channel, watcher.variant, watcher.wake)
 
